@@ -1,0 +1,62 @@
+"""Output files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import TinkerNomicsError
+
+
+class OutputExistsError(TinkerNomicsError):
+    """An output file is there already and nobody said that it may be replaced."""
+
+
+def refuse_existing(path: str | Path, force: bool = False) -> Path:
+    """`path` as a Path, or an `OutputExistsError` where it exists and `force` is not set."""
+    path = Path(path)
+    if path.is_dir():
+        raise OutputExistsError(f"{path} is a folder; name a file in it")
+    if path.exists() and not force:
+        raise OutputExistsError(f"{path} exists and is left as it is; give --force (force=True) or another name")
+    if not path.absolute().parent.is_dir():
+        raise OutputExistsError(f"the folder {path.absolute().parent} does not exist; make it first")
+    return path
+
+
+@contextmanager
+def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that becomes `path` when the block ends well, and is removed otherwise.
+
+    Raises:
+        OutputExistsError: `path` exists and `force` is not set, or its folder does not exist.
+    """
+    path = refuse_existing(path, force)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.absolute().parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str, force: bool = False) -> Path:
+    """Write `text` to `path` as UTF-8, whole or not at all."""
+    with atomic_path(path, force) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def write_bytes(path: str | Path, data: bytes, force: bool = False) -> Path:
+    """Write `data` to `path`, whole or not at all."""
+    with atomic_path(path, force) as temporary:
+        temporary.write_bytes(data)
+    return Path(path)

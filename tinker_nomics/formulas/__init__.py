@@ -1,0 +1,1 @@
+"""The cost model by chapter: pure functions of parameter pytrees, jittable, vmappable, differentiable."""
