@@ -1,0 +1,19 @@
+"""Why a decode step or a price could not be computed."""
+
+from tinker_nomics.errors import TinkerNomicsError
+
+
+class DecodeRefusal(TinkerNomicsError):
+    """A step or a price that is not computed, with every reason for it.
+
+    **Arguments:**
+
+    - `subject`: what was asked for, such as "the decode step of 'bert'".
+    - `reasons`: one sentence per reason, each naming the tensor, the metadata key or the undeclared term.
+    """
+
+    def __init__(self, subject: str, reasons: tuple[str, ...] | list[str]):
+        self.subject = subject
+        self.reasons = tuple(reasons)
+        listed = self.reasons[0] if len(self.reasons) == 1 else "".join(f"\n  - {reason}" for reason in self.reasons)
+        super().__init__(f"{subject} is refused: {listed}")
