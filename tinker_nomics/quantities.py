@@ -18,7 +18,7 @@ def _spelled(prefixes: dict[str, float], *names: str) -> dict[str, float]:
 
 # canonical unit -> every spelling of it with its factor; the canonical unit is what the package computes in
 UNITS: dict[str, dict[str, float]] = {
-    "1": {"": 1.0, "%": 0.01},
+    "1": {"": 1.0},
     "tokens": {"": 1.0, **_spelled(_DECIMAL, " tokens", " token", "")},
     "B": _spelled({**_DECIMAL, **_BINARY}, "B"),
     "B/s": _spelled({**_DECIMAL, **_BINARY}, "B/s"),
@@ -64,6 +64,8 @@ def parse_quantity(given: object, unit: str) -> float:
     dollar, digits, suffix = match.groups()
     if dollar and "USD" not in unit:
         raise TinkerNomicsError(f"{given!r} is in dollars where the unit is {unit}; write e.g. {_examples(unit)}")
+    if suffix == "%" and unit == "1":
+        return float(digits.replace("_", "").replace(",", "")) / 100.0
     spellings = UNITS.get(unit, {"": 1.0, unit: 1.0})
     factor = 1.0 if suffix in ("", unit) else spellings.get(suffix, spellings.get(" " + suffix))
     if factor is None:

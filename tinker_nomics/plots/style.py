@@ -49,7 +49,7 @@ def save(figure: Figure, path: str | Path, force: bool = False) -> Path:
 
     path = check_format(path)
     # text in an SVG stays text, and its ids do not change from run to run
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tinker_nomics"}):
-        with atomic_path(path, force) as temporary:
-            figure.savefig(temporary, dpi=DPI)
+    stable = {"svg.fonttype": "none", "svg.hashsalt": "tinker_nomics"}
+    with matplotlib.rc_context(stable), atomic_path(path, force) as temporary:
+        figure.savefig(temporary, dpi=DPI)
     return path
