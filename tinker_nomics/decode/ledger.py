@@ -14,7 +14,7 @@ from .tensor_table import MAX_DIMS, MAX_NAME_BYTES, TensorTable
 from .value_types import encoded, inferred_type, typed_value
 
 _FORM = '{"metadata": {key: value, ...}, "tensors": [[name, type, [dims]], ...]}'
-_MAX_TEXT = 256 * 2**20
+MAX_TEXT = 256 * 2**20
 
 
 class HeaderSource(GgufHeader):
@@ -46,7 +46,7 @@ class HeaderSource(GgufHeader):
         path = Path(source)
         try:
             with path.open("rb") as file:
-                return _from_object(cls, _parsed(file.read(_MAX_TEXT + 1)))
+                return _from_object(cls, _parsed(file.read(MAX_TEXT + 1)))
         except GgufError as error:
             raise error.within(path.name) from None
         except ValueError as error:  # a path with a NUL in it
@@ -74,8 +74,8 @@ def to_ledger(header: GgufHeader) -> dict[str, Any]:
 
 
 def _parsed(text: str | bytes) -> Any:
-    if len(text) > _MAX_TEXT:
-        raise GgufError(f"a ledger of more than {_MAX_TEXT} bytes", allowed=f"up to {_MAX_TEXT} bytes")
+    if len(text) > MAX_TEXT:
+        raise GgufError(f"a ledger of more than {MAX_TEXT} bytes", allowed=f"up to {MAX_TEXT} bytes")
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")

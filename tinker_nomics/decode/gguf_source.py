@@ -1,0 +1,92 @@
+"""Opens whatever holds a checkpoint's header: a file, a folder of shards, bytes, an object with `read`, a ledger."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from .byte_window import ByteWindow
+from .gguf_error import GgufError
+from .gguf_header import GgufHeader
+from .gguf_reader import read_gguf
+from .ledger import MAX_TEXT, HeaderSource
+from .shards import first_of, follow
+
+_SOURCES = "a path of a GGUF file, of a folder of shards or of a ledger; bytes; an object with read; a ledger's dict"
+
+
+def read_header(source: Any) -> GgufHeader:
+    """Read the header of a checkpoint, never its tensor data.
+
+    The first megabytes of a file suffice; where they do not, the error's `bytes_needed` says how many bytes at least.
+    Arrays of the tokenizer are skipped and their length kept. A checkpoint in several files is followed by its
+    `split.count` from the first shard's path or from the folder that holds the shards.
+
+    Args:
+        source: a path (of a GGUF file, of a folder, of a JSON ledger), the bytes of such a file, an open binary file or
+            any object with `read` (read forward from where it stands, never sought), a ledger's text or parsed
+            object.
+
+    Returns:
+        A `GgufHeader`, or for a ledger a `HeaderSource`, which is one too.
+
+    Raises:
+        GgufError: what was read is no header, ends too early, or lacks shards; it names what, where and what is
+            allowed.
+        OSError: the file cannot be opened.
+    """
+    if isinstance(source, dict):
+        return HeaderSource.from_ledger(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _from_window(_window_of(io.BytesIO(source), memoryview(source).nbytes), "", None)
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
+        return HeaderSource.from_ledger(source)
+    if isinstance(source, (str, os.PathLike)):
+        return _from_path(Path(source))
+    if callable(getattr(source, "read", None)):
+        path = _named_path(source)
+        return _from_window(ByteWindow(source.read), path.name if path else "", path)
+    raise GgufError(f"a {type(source).__name__} holds no header", allowed=_SOURCES)
+
+
+def _from_path(path: Path) -> GgufHeader:
+    if "\0" in str(path):
+        raise GgufError(f"{str(path)!r:.80} is no path", allowed=_SOURCES)
+    if path.is_dir():
+        path = first_of(path)
+    with path.open("rb", buffering=0) as file:
+        return _from_window(_window_of(file, _size(file)), path.name, path)
+
+
+def _size(file: Any) -> int | None:
+    """Bytes of a regular file [B]; None for a pipe or a device, whose size does not tell how many bytes will come."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _window_of(file: Any, size: int | None) -> ByteWindow:
+    return ByteWindow(file.read, size, None if size is None else lambda count: file.seek(count, io.SEEK_CUR))
+
+
+def _named_path(source: Any) -> Path | None:
+    """The path that an open file was opened by, where that is still a file: its further shards lie beside it."""
+    name = getattr(source, "name", None)
+    return Path(name) if isinstance(name, str) and "\0" not in name and Path(name).is_file() else None
+
+
+def _from_window(window: ByteWindow, name: str, path: Path | None) -> GgufHeader:
+    start = window.peek()[:64].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    if start.startswith(b"{"):
+        try:
+            return HeaderSource.from_ledger(window.rest(MAX_TEXT))
+        except GgufError as error:
+            raise error.within(name) from None
+    return follow(read_gguf(window, name), path, _one_shard)
+
+
+def _one_shard(path: Path) -> GgufHeader:
+    with path.open("rb", buffering=0) as file:
+        return read_gguf(_window_of(file, _size(file)), path.name)
