@@ -1,0 +1,105 @@
+"""An estimate as one readable screen."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ..config import Config
+from ..errors import listed
+from ..outputs import Estimate
+from ..quantities import show
+from .text_table import table
+
+WIDTH = 100
+
+
+def screen(config: Config, estimate: Estimate) -> str:
+    """The run in a line, its token streams, both bills side by side, the verdict, memory, checkpoint, assumptions."""
+    parts = [_run_line(config), _bills(estimate), _verdict(estimate), _fit(config, estimate), _basis(config, estimate)]
+    return "\n\n".join(parts)
+
+
+def _run_line(config: Config) -> str:
+    work, choices = config.workload, config.provenance.choices
+    name = choices.get("recipe") or "a run of your own"
+    turns = "" if work.turns == 1 else f" x {work.turns:g} turns"
+    line = (
+        f"{name} on {choices.get('model')}: {work.prompts_per_step:g} prompts x {work.rollouts_per_prompt:g} rollouts"
+        f"{turns} x {work.completion_tokens:g} tokens, {work.steps:g} steps, lengths grow x{work.length_growth:g}"
+    )
+    own = (
+        f"own GPUs: {config.cluster.gpus:g} x {choices.get('chip')} at {show(config.cluster.price_per_gpu_hour, 'USD/h')}"
+        f", {config.schedule_kind} (k = {config.schedule.max_steps_off_policy:g})"
+    )
+    return _wrapped(line, "") + "\n" + _wrapped(own, "")
+
+
+def _bills(estimate: Estimate) -> str:
+    streams, tinker, own = estimate.tokens, estimate.tinker, estimate.self_hosted
+    rows = [
+        ["rollout", f"{streams.rollout:,.0f}", _usd(tinker.rollout), "decode", _hours(own.decode_hours), ""],
+        ["prefill", f"{streams.prefill:,.0f}", _usd(tinker.prefill), "prefill", _hours(own.prefill_hours), ""],
+        ["train", f"{streams.train:,.0f}", _usd(tinker.train), "train", _hours(own.train_hours), ""],
+        ["sandbox", "", _usd(tinker.sandbox), "sandbox", "", _usd(own.sandbox)],
+        ["total", "", _usd(tinker.total), "total", _hours(own.hours), _usd(own.total)],
+    ]
+    return table(rows, ["stream", "tokens", "Tinker", "own GPUs", "time", "cost"], "lrrlrr")
+
+
+def _verdict(estimate: Estimate) -> str:
+    own, tinker = estimate.self_hosted.total, estimate.tinker.total
+    if own == tinker:
+        return "Both cost the same."
+    cheaper, dearer, name = (own, tinker, "Own GPUs are") if own < tinker else (tinker, own, "Tinker is")
+    text = f"{name} cheaper by {_usd(dearer - cheaper)} ({(dearer - cheaper) / dearer:.0%} of {_usd(dearer)})"
+    share = estimate.self_hosted
+    speed = f"; the cluster runs {share.hours:,.2f} h, {share.gpu_hours:,.1f} GPU-hours"
+    overlap = "" if share.overlap_speedup == 1 else f", overlap {share.overlap_speedup:.2f}x"
+    return text + speed + overlap + "."
+
+
+def _fit(config: Config, estimate: Estimate) -> str:
+    need, chip = estimate.memory, config.cluster.chip
+    weights = (
+        f"memory: {show(need.weights_bytes, 'B')} for weights (all copies) of {show(chip.memory_bytes, 'B')} a GPU: "
+        f"at least {need.min_gpus:g} GPUs"
+    )
+    weights += "" if need.weights_fit else f" - the {config.cluster.gpus:g} of this cluster are too few"
+    kv = f"cache of the whole batch {show(need.kv_cache_bytes, 'B')}: "
+    kv += "fits" if need.kv_fits else f"too big by {show(-estimate.branches['kv_fits'], 'B')}; sample in smaller waves"
+    lines = [f"{weights}; {kv}"]
+    if estimate.lora.checkpoint_bytes is not None:
+        lines.append(
+            f"checkpoint: LoRA rank {config.lora.rank:g}, {estimate.lora.parameters / 1e6:,.1f} M parameters, "
+            f"{show(estimate.lora.checkpoint_bytes, 'B')}, {show(estimate.tinker.storage_per_month or 0.0, 'USD')} a month on Tinker"
+        )
+    return "\n".join(_wrapped(line, "  ") for line in lines)
+
+
+def _basis(config: Config, estimate: Estimate) -> str:
+    choices, labels = config.provenance.choices, config.provenance.labels
+    cluster = config.cluster
+    lines = [
+        f"edition {config.assumptions.edition}; price list of {choices.get('price_list', 'your own')}; "
+        f"rent: {labels.get('cluster.price_per_gpu_hour', 'yours')}",
+        f"assumed: rollout efficiency {cluster.rollout_efficiency:g}, MFU {cluster.mfu:g}, "
+        f"prefix cache hit rate {cluster.prefix_cache_hit_rate:g}, growth {config.workload.length_growth:g}",
+    ]
+    sources: dict[str, list[str]] = {}
+    for path, label in labels.items():
+        if path.startswith("workload."):
+            sources.setdefault(label, []).append(path.split(".")[1])
+    lines += [f"{listed(names)}: {label}" for label, names in sources.items()]
+    return "\n".join(_wrapped(line, "  ") for line in [*lines, *estimate.notes])
+
+
+def _usd(value: float) -> str:
+    return f"${value:,.2f}"
+
+
+def _hours(value: float) -> str:
+    return f"{value:,.2f} h"
+
+
+def _wrapped(line: str, indent: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,94 @@
+"""The command `tinker-nomics`: finds the subcommand, and turns the package's errors into one clear line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+# name -> (module, help); a module is imported only when its command is called, and JAX only when that command runs
+COMMANDS = {
+    "estimate": ("estimate_command", "what a run costs on Tinker and on own GPUs, side by side"),
+    "sensitivity": ("sensitivity_command", "what moves that cost, by how much, and where the choice flips"),
+    "monte-carlo": ("monte_carlo_command", "the cost under uncertainty: percentiles, chance of exceeding a budget"),
+    "sobol": ("sobol_command", "how much of the cost's variance each uncertain input explains"),
+    "config": ("config_command", "the effective configuration of a run, as TOML"),
+    "catalog": ("catalog_command", "chips, models, prices and recipes, each row with its source"),
+    "decode": ("decode_command", "what one decoded token costs, read from a checkpoint's header"),
+    "header": ("header_command", "what a checkpoint's header says: sizes, types, caches"),
+}
+PROGRAM = "tinker-nomics"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint about a flag names the nearest ones."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n  try: {self.prog} --help\n")
+
+    def parse_strictly(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The parsed arguments; an unknown one ends the program, naming the three flags most like it."""
+        args, unknown = self.parse_known_args(arguments)
+        if unknown:
+            from ..parameters import nearest
+
+            flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            first = unknown[0]
+            hint = f"; the nearest are {', '.join(nearest(first.split('=')[0], flags))}" if first.startswith("-") else ""
+            self.error(f"unrecognized argument {first}{hint}")
+        return args
+
+
+def _top_help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"usage: {PROGRAM} COMMAND [...]", "", "What a reinforcement-learning run costs, before the money is spent.", ""]
+    lines += [f"  {name.ljust(width)}  {text}" for name, (_, text) in COMMANDS.items()]
+    lines += ["", f"  {PROGRAM} COMMAND --help tells a command's flags; {PROGRAM} --version the version.",
+              f"  try: {PROGRAM} estimate math_rl --model Qwen3-8B --chip h100-sxm --gpus 8"]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0 done, 1 the answer is a refusal, 2 bad input."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_top_help())
+        return 0
+    if arguments[0] in ("--version", "-V"):
+        from .. import __version__
+
+        print(f"{PROGRAM} {__version__}")
+        return 0
+    name = arguments[0]
+    if name not in COMMANDS:
+        from ..parameters import nearest
+
+        kind = "flag" if name.startswith("-") else "command"
+        print(f"{PROGRAM}: error: no {kind} {name!r}; the nearest commands are {', '.join(nearest(name, COMMANDS))}\n"
+              f"  try: {PROGRAM} --help", file=sys.stderr)
+        return 2
+    return _run(name, arguments[1:])
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    module, text = COMMANDS[name]
+    command = import_module(f"{__package__}.{module}")
+    parser = Parser(prog=f"{PROGRAM} {name}", description=text[0].upper() + text[1:] + ".", allow_abbrev=False,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_arguments(parser)
+    try:
+        args = parser.parse_strictly(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ..errors import TinkerNomicsError
+
+    try:
+        return int(command.run(args))
+    except (TinkerNomicsError, OSError) as error:
+        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: stopped", file=sys.stderr)
+        return 130

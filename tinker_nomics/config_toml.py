@@ -1,0 +1,139 @@
+"""A Config as TOML: choices by name, every number under its path with its unit and source beside it."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .assumptions import Assumptions
+from .config import Config, get
+from .errors import ConfigError, Problem, TinkerNomicsError, listed
+from .parameters import nearest, registry, unknown_path
+from .recipe_config import from_recipe, is_file
+
+CHOICES = ("recipe", "model", "chip", "provider", "prices", "sandbox", "schedule", "training", "assumptions")
+
+
+def to_toml(config: Config) -> str:
+    """The effective configuration: `from_toml` gives an equal one back."""
+    provenance = config.provenance
+    chosen: dict[str, Any] = {name: provenance.choices.get(name) for name in CHOICES}
+    chosen |= {"schedule": config.schedule.kind, "training": config.lora.training}
+    chosen["assumptions"] = _assumptions_value(config.assumptions)
+    lines = ["# a tinker_nomics run; numbers may carry a unit, as in \"3.35 TB/s\" or \"$2.50/h\"", "[choices]"]
+    lines += [f"{name} = {_value(value)}" for name, value in chosen.items() if value is not None]
+    section = ""
+    for path, parameter in registry().items():
+        group, _, name = path.rpartition(".")
+        if group != section:
+            lines += ["", f"[{group}]"]
+            section = group
+        value = get(config, path)
+        origin = "overridden" if path in provenance.overridden else provenance.labels.get(path, "default")
+        comment = "  # " + parameter.unit + "; " + origin.replace("\n", " ")
+        lines.append(f"# {name} is absent{comment[3:]}" if value is None else f"{name} = {_value(value)}{comment}")
+    return "\n".join(lines) + "\n"
+
+
+def _assumptions_value(assumptions: Assumptions) -> Any:
+    edition = assumptions.edition
+    return edition if edition in ("published", "revised") else dict(vars(assumptions))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_value(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    number = float(value)
+    return str(int(number)) if number == int(number) and abs(number) < 2**53 else repr(number)
+
+
+def read_table(source: str | Path, what: str) -> tuple[dict[str, Any], Path | None]:
+    """The table in a TOML file or text, and the file's path where it was one.
+
+    Text is what holds a newline or an equals sign; anything else is a path.
+
+    Raises:
+        TinkerNomicsError: no such file, not UTF-8, or not TOML; the last with line and column.
+    """
+    text, path = str(source), None
+    if isinstance(source, Path) or ("\n" not in text and "=" not in text):
+        path = Path(source)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise TinkerNomicsError(f"{what}: there is no file {path}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise TinkerNomicsError(f"{what}: {path} cannot be read: {error}") from None
+    try:
+        return tomllib.loads(text), path
+    except tomllib.TOMLDecodeError as error:
+        raise TinkerNomicsError(f"{what}: {path or 'the text'} is not TOML: {error}") from None
+
+
+def from_toml(
+    source: str | Path, choices: Mapping[str, Any] | None = None, overrides: Mapping[str, Any] | None = None
+) -> Config:
+    """The configuration in a TOML file or text; `choices` and `overrides` of the caller win over those in it.
+
+    `[choices]` names catalog rows as `Config.from_recipe` takes them; every number in the other tables replaces what
+    those rows give. A file of the user's own (`model = "mine.toml"`) is sought beside the configuration.
+
+    Raises:
+        ConfigError: every unknown table, choice and path, and everything missing or out of bounds, at once.
+    """
+    table, path = read_table(source, "configuration")
+    named = table.pop("choices", {})
+    problems = []
+    if not isinstance(named, dict):
+        raise ConfigError([Problem("choices", named, "a table is expected: write [choices] on a line of its own")])
+    for name in named:
+        if name not in CHOICES:
+            hint = f"The nearest is {nearest(name, CHOICES, 1)[0]}."
+            problems.append(Problem(f"choices.{name}", named[name], f"no such choice; there are {listed(CHOICES)}", hint))
+        elif not isinstance(named[name], str | Mapping if name == "assumptions" else str | datetime.date):
+            problems.append(Problem(f"choices.{name}", named[name], "text is expected"))
+    numbers = _flat(table, problems) | dict(overrides or {})
+    if problems:
+        raise ConfigError(problems, str(path or "this configuration"))
+    if path is not None:
+        for name in ("model", "chip", "prices"):
+            given = named.get(name)
+            if isinstance(given, str) and is_file(given):
+                named[name] = str(path.parent / given)
+    chosen = {name: str(value) if isinstance(value, datetime.date) else value for name, value in named.items()}
+    chosen |= {name: value for name, value in (choices or {}).items() if value is not None}
+    recipe = chosen.pop("recipe", None)
+    return _without_equal_overrides(recipe, chosen, numbers)
+
+
+def _flat(table: Mapping[str, Any], problems: list[Problem], prefix: str = "") -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for name, value in table.items():
+        where = prefix + name
+        spelled = where.replace("-", "_")
+        if spelled in registry():
+            numbers[spelled] = value
+        elif isinstance(value, dict) and any(path.startswith(spelled + ".") for path in registry()):
+            numbers |= _flat(value, problems, where + ".")
+        else:
+            problems.append(Problem(where, value, unknown_path(where)))
+    return numbers
+
+
+def _without_equal_overrides(recipe: str | None, choices: dict[str, Any], numbers: dict[str, Any]) -> Config:
+    """The configuration, where a number that the named rows give anyway does not count as overridden."""
+    config = from_recipe(recipe, **choices, overrides=numbers)
+    try:
+        plain = from_recipe(recipe, **choices)
+    except TinkerNomicsError:
+        return config
+    kept = {path: value for path, value in numbers.items() if get(config, path) != get(plain, path)}
+    return config if len(kept) == len(numbers) else from_recipe(recipe, **choices, overrides=kept)

@@ -1,0 +1,242 @@
+"""From names to numbers: a recipe, a model, a chip, a price date and a sandbox become one Config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import catalog
+from .assumptions import Assumptions
+from .config import (
+    ChipFigures,
+    Cluster,
+    Config,
+    Lora,
+    Model,
+    Prices,
+    Provenance,
+    Sandbox,
+    Schedule,
+    Workload,
+    canonical,
+    problems_of,
+)
+from .errors import ConfigError, Problem, TinkerNomicsError
+from .hardware import Chip
+from .parameters import registry
+
+DEFAULT_CHIP = "h100-sxm"
+DEFAULT_GPUS = 8.0
+_STATIC = ("schedule.kind", "lora.training")
+
+
+class _Gathering:
+    """Values by path with their labels, and what could not be looked up, as they come in."""
+
+    def __init__(self, overrides: Mapping[str, Any]):
+        self.values: dict[str, float | None] = {}
+        self.labels: dict[str, str] = {}
+        self.choices: dict[str, str | None] = {}
+        self.notes: list[str] = []
+        self.problems: list[Problem] = []
+        self.overrides: dict[str, float | None] = {}
+        for path, given in overrides.items():
+            try:
+                self.overrides[path] = registry()[path].parse(given)
+            except TinkerNomicsError as error:
+                self.problems.append(Problem(path, given, str(error)))
+
+    def look_up(self, what: str, name: Any, paths: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        """`find()`, or None with a problem, unless the caller gives every figure that it would have brought."""
+        try:
+            return find()
+        except TinkerNomicsError as error:
+            required = [path for path in paths if not registry()[path].optional and registry()[path].default is None]
+            if all(path in self.overrides for path in required):
+                self.notes.append(f"{what} {name}: not in the catalog, all its figures are the caller's")
+            else:
+                # the nameless figures would each be reported as missing; the lookup's own message is the better one
+                self.problems.append(Problem(what, name, str(error)))
+                for path in required:
+                    self.values.setdefault(path, 1.0)
+        return None
+
+    def add(self, values: Mapping[str, float | None], label: str) -> None:
+        """Take values whose source is `label`."""
+        for path, value in values.items():
+            self.values[path] = value
+            self.labels[path] = label
+
+
+def from_recipe(
+    recipe: str | None,
+    *,
+    model: str | None = None,
+    chip: str | None = None,
+    gpus: float | None = None,
+    prices: str | None = None,
+    assumptions: str | Mapping[str, bool] | Assumptions = "published",
+    provider: str | None = None,
+    sandbox: str | None = None,
+    schedule: str = "auto",
+    training: str = "lora",
+    overrides: Mapping[str, Any] | None = None,
+) -> Config:
+    """The configuration of a catalog recipe on a catalog model, chip and price list.
+
+    Args:
+        recipe: a recipe of `catalog.recipes()`; None takes the whole workload from `overrides`.
+        model: a model of `catalog.models()` or the path of a TOML file; default: the recipe's.
+        chip: a chip of `catalog.chips()` or the path of a TOML file; default: "h100-sxm".
+        gpus: how many of them; default: 8.
+        prices: the date of the run, which picks the newest price list on or before it and the rent, or the path of a
+            TOML file with a price row; default: the date of the newest list.
+        assumptions: the edition of the model.
+        provider: who rents the GPUs out; default: the median of on-demand rows.
+        sandbox: a provider of `catalog.sandboxes()`, or "none"; default: the recipe's.
+        schedule: "auto" (sync at k = 0, async above), "sync", "stream_minibatch" or "async".
+        training: "lora" or "full".
+        overrides: {parameter path: number or text with a unit}, in place of anything above.
+
+    Raises:
+        ConfigError: everything that is missing, unknown or out of bounds, at once.
+    """
+    overrides = dict(overrides or {})
+    static = {path: overrides.pop(path) for path in list(overrides) if path in _STATIC}
+    gathering = _Gathering(canonical(overrides))
+    gathering.values.update({path: row.default for path, row in registry().items()})
+    row = _recipe(gathering, recipe)
+    model_id = _model(gathering, model or (row.model if row else None))
+    date = _prices(gathering, model_id, prices)
+    _chip(gathering, chip or DEFAULT_CHIP, gpus, date, provider)
+    _sandbox(gathering, sandbox or (row.sandbox if row else None) or "none")
+    gathering.choices |= {"recipe": row.name if row else None}
+    gathering.values.update(gathering.overrides)
+    return _assemble(
+        gathering,
+        Assumptions.parse(assumptions),
+        static.get("schedule.kind", schedule),
+        static.get("lora.training", training),
+    )
+
+
+def _recipe(gathering: _Gathering, name: str | None) -> Any:
+    if name is None:
+        return None
+    paths = tuple(path for path in registry() if path.startswith("workload."))
+    row = gathering.look_up("recipe", name, paths, lambda: catalog.recipe(name))
+    if row is not None:
+        for path, value in row.values.items():
+            gathering.add({path: value}, row.labels.get(path, row.source))
+        gathering.notes += [f"{row.name}: {note}" for note in row.notes]
+    return row
+
+
+def _model(gathering: _Gathering, name: str | None) -> str | None:
+    paths = tuple(path for path in registry() if path.startswith("model."))
+    if name is None:
+        gathering.look_up("model", None, paths, lambda: _raise("no model is named; give --model"))
+        return None
+    row = gathering.look_up(
+        "model", name, paths, lambda: catalog.ModelRow.from_toml(Path(name)) if is_file(name) else catalog.model(name)
+    )
+    gathering.choices["model"] = row.id if row else name
+    if row is None:
+        return name
+    gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
+    return row.id
+
+
+def _prices(gathering: _Gathering, model_id: str | None, given: str | None) -> str:
+    paths = tuple(path for path in registry() if path.startswith("prices."))
+    own = given is not None and is_file(given)
+    date = given if given is not None and not own else catalog.newest_price_date()
+    gathering.choices["prices"] = given if own else date
+    if model_id is None:
+        return date
+    row = gathering.look_up(
+        "prices",
+        given or date,
+        paths,
+        lambda: catalog.PriceRow.from_toml(Path(str(given))) if own else catalog.price(model_id, date),
+    )
+    if row is not None:
+        gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
+        if row.note:
+            gathering.notes.append(f"prices: {row.note}")
+        gathering.choices["price_list"] = row.list_date
+    return date
+
+
+def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provider: str | None) -> None:
+    paths = tuple(path for path in registry() if path.startswith("cluster.chip."))
+    chip = gathering.look_up(
+        "chip", name, paths, lambda: Chip.from_toml(Path(name)) if is_file(name) else catalog.chip(name)
+    )
+    gathering.choices["chip"] = chip.id if chip else name
+    if chip is not None:
+        figures = {path: getattr(chip, path.split(".")[-1]) for path in paths}
+        gathering.add(figures, chip.name)
+        for path, value in figures.items():
+            if value is None and path not in gathering.overrides:
+                gathering.values[path] = 1.0
+                gathering.problems.append(
+                    Problem(path, None, f"no source gives this figure for {chip.name}",
+                            f"Give {registry()[path].flag}, or take another chip.")
+                )
+    gathering.add({"cluster.gpus": float(gpus) if gpus is not None else DEFAULT_GPUS}, "as asked")
+    chip_id = gathering.choices["chip"]
+    rent = gathering.look_up(
+        "provider", provider or "median", ("cluster.price_per_gpu_hour",), lambda: catalog.rent(chip_id, date, provider)
+    )
+    if rent is not None:
+        gathering.choices["provider"] = rent.provider
+        gathering.add({"cluster.price_per_gpu_hour": rent.usd_per_hour}, rent.label)
+
+
+def _sandbox(gathering: _Gathering, name: str) -> None:
+    gathering.choices["sandbox"] = name
+    if name == "none":
+        return
+    row = gathering.look_up("sandbox", name, (), lambda: catalog.sandbox(name))
+    if row is not None:
+        gathering.choices["sandbox"] = row.name
+        gathering.add(row.values, row.source)
+
+
+def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, training: str) -> Config:
+    values = gathering.values
+
+    def part(cls: type, prefix: str, **more: Any) -> Any:
+        fields = {path.split(".")[-1]: value for path, value in values.items() if path.rpartition(".")[0] == prefix}
+        return cls(**fields, **more)
+
+    provenance = Provenance(
+        gathering.choices, gathering.labels, tuple(gathering.overrides), tuple(dict.fromkeys(gathering.notes))
+    )
+    config = Config(
+        workload=part(Workload, "workload"),
+        model=part(Model, "model"),
+        prices=part(Prices, "prices"),
+        cluster=part(Cluster, "cluster", chip=part(ChipFigures, "cluster.chip")),
+        schedule=part(Schedule, "schedule", kind=schedule),
+        lora=part(Lora, "lora", training=training),
+        sandbox=part(Sandbox, "sandbox"),
+        assumptions=assumptions,
+        provenance=provenance,
+    )
+    named = {problem.path for problem in gathering.problems}
+    problems = gathering.problems + [problem for problem in problems_of(config) if problem.path not in named]
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def is_file(name: str) -> bool:
+    """Whether a choice names a TOML file of the user's own and not a row of the catalog."""
+    return str(name).lower().endswith(".toml")
+
+
+def _raise(message: str) -> Any:
+    raise TinkerNomicsError(message)
