@@ -1,0 +1,69 @@
+"""USD per million decoded tokens: time is the price, dollars follow from a rent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from .refusal import DecodeRefusal
+
+if TYPE_CHECKING:
+    from .pricing import DecodeCost
+
+_SECONDS_PER_HOUR = 3600.0
+Basis = Literal["prediction", "floor"]
+
+
+def known_rent(chip_id: str, date: str | None = None, provider: str | None = None) -> tuple[float | None, str]:
+    """The rent of a chip of the catalog [USD per chip-hour], or None, with where it comes from or why there is none.
+
+    Args:
+        chip_id: a chip of the catalog.
+        date: the day (ISO) that the rent is of; None takes the newest.
+        provider: whose rent; None takes the catalog's choice.
+    """
+    from .. import catalog
+    from ..errors import TinkerNomicsError
+
+    try:
+        rent = catalog.rent(chip_id, date, provider)
+    except TinkerNomicsError as error:
+        return None, str(error)
+    return float(rent.usd_per_hour), f"{rent.provider}, {rent.date}"
+
+
+def usd_per_million_tokens(
+    cost: DecodeCost,
+    usd_per_hour: float | None = None,
+    *,
+    basis: Basis | None = None,
+    date: str | None = None,
+    provider: str | None = None,
+) -> float:
+    """USD per million decoded tokens on a rented machine.
+
+    $$USD = \\frac{rent \\cdot chips}{3600}\\, \\frac{seconds}{sequences}\\, 10^6$$
+
+    Args:
+        cost: what `price` returned.
+        usd_per_hour: rent of one chip [USD per chip-hour]; None takes the machine's own, else the catalog's.
+        basis: "prediction" or "floor"; None takes the prediction where there is one, else the floor, and then the
+            result is a lower bound.
+        date, provider: which rent of the catalog.
+
+    Returns:
+        USD per million tokens of output, for a machine that decodes without a pause.
+
+    Raises:
+        DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
+    """
+    chip = cost.machine.chip
+    where = f"USD per million tokens on {cost.machine.count} x {chip.name or chip.id}"
+    rent = cost.machine.rent if usd_per_hour is None else usd_per_hour
+    if rent is None:
+        rent, origin = known_rent(chip.id, date, provider)
+        if rent is None:
+            raise DecodeRefusal(where, (f"no rent is known ({origin}); give usd_per_hour",))
+    if basis == "prediction" and cost.refusal is not None:
+        raise DecodeRefusal(where, cost.refusal.reasons)
+    seconds = cost.floor if basis == "floor" else cost.seconds
+    return rent * cost.machine.count / _SECONDS_PER_HOUR * seconds / cost.sequences * 1e6

@@ -1,0 +1,182 @@
+"""The result of `price_grid`: labelled arrays [chip, width, context], with masks where a point is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import Problem, TinkerNomicsError
+from ..files import atomic_path, write_text
+from .reasons import reasons_of
+from .stages import Stage
+
+FLOOR_BINDS = np.array(["memory", "compute", "collective"])
+PREDICTION_BINDS = np.array(["memory", "compute", "collective", "overhead"])
+_FLOOR_FIELDS = ("floor", "floor_memory", "floor_compute", "floor_collective")
+_PREDICTION_FIELDS = (
+    "prediction", "prediction_memory", "prediction_compute", "prediction_collective", "prediction_overhead",
+)  # fmt: skip
+COLUMNS = (
+    *_FLOOR_FIELDS, "binds", *_PREDICTION_FIELDS, "prediction_binds", "tokens_per_second", "usd_per_million_tokens",
+    "priced", "predicted", "fits", "reason", "needed", "had", "precision",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices on chips x widths x contexts: `table["floor"]` or `table.floor`, `table.sel(chip="h100-sxm")`.
+
+    Args:
+        axes: labels by axis name, in the order of the arrays' axes.
+        data: arrays by name. Seconds: floor and its sums floor_memory, floor_compute, floor_collective; prediction and
+            its terms. `binds`, `prediction_binds`: what binds, by name. `tokens_per_second`, `usd_per_million_tokens`
+            follow from the prediction where there is one, else from the floor (then a bound: at most, at least).
+            `priced`, `predicted`, `fits`: True or False; `reason`: the code that `reasons_of` spells out; `needed`,
+            `had`: resident bytes. Figures are NumPy masked arrays, masked (and 0 underneath) where refused or unknown.
+            With stages: stage_memory, stage_compute, stage_collective, stage_overhead [..., distinct stage].
+        stages: the distinct stages, where they were asked for.
+    """
+
+    axes: dict[str, tuple]
+    data: dict[str, np.ndarray] = field(repr=False)
+    stages: tuple[Stage, ...] = ()
+
+    @staticmethod
+    def from_arrays(
+        values: Mapping[str, np.ndarray],
+        axes: dict[str, tuple],
+        precisions: Sequence[str],
+        stages: tuple[Stage, ...] = (),
+    ) -> PriceTable:
+        """A table of what `GridPricer` returned."""
+        shape = tuple(len(labels) for labels in axes.values())
+        full = {name: np.broadcast_to(v, shape) for name, v in values.items() if not name.startswith("stage_")}
+        priced, predicted = full["priced"].astype(bool), full["predicted"].astype(bool)
+        known = priced & full["usd_known"].astype(bool)
+        seconds = np.where(predicted, full["prediction"], full["floor"])
+        counts = np.where(priced & (seconds > 0.0), seconds, 1.0)
+        data: dict[str, np.ndarray] = {name: _masked(full[name], priced) for name in _FLOOR_FIELDS}
+        data |= {name: _masked(full[name], predicted) for name in _PREDICTION_FIELDS}
+        data["binds"] = np.where(priced, FLOOR_BINDS[full["floor_bind"].astype(int)], "")
+        data["prediction_binds"] = np.where(predicted, PREDICTION_BINDS[full["prediction_bind"].astype(int)], "")
+        data["tokens_per_second"] = _masked(full["sequences"] / counts, priced & (seconds > 0.0))
+        data["usd_per_million_tokens"] = _masked(np.where(predicted, full["usd_prediction"], full["usd_floor"]), known)
+        data |= {"priced": priced, "predicted": predicted, "fits": full["fits"].astype(bool)}
+        data["reason"] = full["reason"].astype(np.int64)
+        data["needed"], data["had"] = np.array(full["needed"]), np.array(full["had"])
+        data["precision"] = np.array(precisions)[full["precision"].astype(int)]
+        for name, value in values.items():
+            if name.startswith("stage_"):
+                data[name] = np.array(np.broadcast_to(value, (*shape, value.shape[-1])))
+        return PriceTable(dict(axes), data, stages)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.data:
+            raise TinkerNomicsError(str(Problem("column", name, f"one of {', '.join(self.data)}")))
+        return self.data[name]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("__") or name not in self.__dict__.get("data", {}):
+            raise AttributeError(f"no column {name!r}; there are {', '.join(self.__dict__.get('data', {}))}")
+        return self.data[name]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of every axis."""
+        return tuple(len(labels) for labels in self.axes.values())
+
+    def sel(self, labels: Mapping[str, Any] | None = None, /, **more: Any) -> PriceTable:
+        """The table at the given labels: `sel(chip="h100-sxm", width=8)` or `sel({"context": [4096, 8192]})`.
+
+        A single label drops its axis, a list keeps it.
+
+        Raises:
+            TinkerNomicsError: an axis or a label that the table does not have, with those that it has.
+        """
+        wanted = {**(labels or {}), **more}
+        for axis in wanted:
+            if axis not in self.axes:
+                raise TinkerNomicsError(str(Problem("axis", axis, f"one of {', '.join(self.axes) or 'none'}")))
+        axes: dict[str, tuple] = {}
+        index: list[Any] = []
+        for axis, held in self.axes.items():
+            if axis not in wanted:
+                index.append(np.arange(len(held)))
+                axes[axis] = held
+                continue
+            value = wanted[axis]
+            several = isinstance(value, (list, tuple, np.ndarray))
+            places = [_place(axis, held, label) for label in (value if several else [value])]
+            index.append(np.array(places, dtype=int))
+            if several:
+                axes[axis] = tuple(held[place] for place in places)
+        dropped = tuple(i for i, axis in enumerate(self.axes) if axis not in axes)
+        data = {name: np.squeeze(value[np.ix_(*index)], axis=dropped) for name, value in self.data.items()}
+        return PriceTable(axes, data, self.stages)
+
+    def reasons(self) -> dict[int, tuple[str, ...]]:
+        """Every reason code of the table in words."""
+        codes = np.unique(self.data["reason"])
+        return {int(code): tuple(reason.words for reason in reasons_of(float(code))) for code in codes if code}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain dictionary per point, axis labels first; refused and unknown figures are None."""
+        names = [name for name in COLUMNS if name in self.data]
+        for place in np.ndindex(*self.shape):
+            row = {axis: held[i] for (axis, held), i in zip(self.axes.items(), place, strict=True)}
+            yield row | {name: _plain(self.data[name][place]) for name in names}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Axes and arrays as nested lists; refused and unknown figures are None."""
+        held = {name: _lists(value) for name, value in self.data.items()}
+        words = {str(code): list(reasons) for code, reasons in self.reasons().items()}
+        return {"axes": {axis: list(labels) for axis, labels in self.axes.items()}, **held, "reasons": words}
+
+    def to_csv(self, path: str | Path, force: bool = False) -> Path:
+        """Write one line per point; refused and unknown figures are empty; the last column spells out reasons."""
+        text = io.StringIO()
+        names = [name for name in COLUMNS if name in self.data]
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*self.axes, *names, "why"])
+        for row in self.rows():
+            why = "; ".join(reason.words for reason in reasons_of(row["reason"]))
+            writer.writerow(["" if value is None else value for value in row.values()] + [why])
+        return write_text(path, text.getvalue(), force)
+
+    def to_npz(self, path: str | Path, force: bool = False) -> Path:
+        """Write axes (axis_chip ...) and arrays to an npz file; a masked figure NAME has its mask in NAME_mask."""
+        arrays: dict[str, Any] = {f"axis_{axis}": np.array(labels) for axis, labels in self.axes.items()}
+        for name, value in self.data.items():
+            arrays[name] = np.ma.getdata(value)
+            if isinstance(value, np.ma.MaskedArray):
+                arrays[f"{name}_mask"] = np.ma.getmaskarray(value)
+        with atomic_path(path, force) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        return Path(path)
+
+
+def _masked(values: np.ndarray, valid: np.ndarray) -> np.ma.MaskedArray:
+    return np.ma.MaskedArray(np.where(valid, values, 0.0), mask=~valid)
+
+
+def _place(axis: str, labels: tuple, label: Any) -> int:
+    for place, held in enumerate(labels):
+        if held == label:
+            return place
+    raise TinkerNomicsError(str(Problem(axis, label, f"one of {', '.join(str(held) for held in labels)}")))
+
+
+def _plain(value: Any) -> Any:
+    if value is np.ma.masked:
+        return None
+    return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
+def _lists(values: np.ndarray) -> Any:
+    return values.tolist()
