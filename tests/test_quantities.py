@@ -1,0 +1,46 @@
+"""Numbers with units: what people type, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tinker_nomics.errors import TinkerNomicsError
+from tinker_nomics.quantities import parse_quantity, show
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "value"),
+    [
+        ("3.35 TB/s", "B/s", 3.35e12),
+        ("3.35TB/s", "B/s", 3.35e12),
+        ("80 GB", "B", 80e9),
+        ("80 GiB", "B", 80 * 2**30),
+        ("$2.50/h", "USD/h", 2.5),
+        ("2.5 USD/h", "USD/h", 2.5),
+        ("989 TFLOP/s", "FLOP/s", 989e12),
+        ("35%", "1", 0.35),
+        ("2 us", "s", 2e-6),
+        ("1_000", "tokens", 1000.0),
+        ("1e3", "tokens", 1000.0),
+        ("8.19B", "parameters", 8.19e9),
+        (7, "GPUs", 7.0),
+    ],
+)
+def test_parsed(given, unit, value):
+    assert parse_quantity(given, unit) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("given", "unit"),
+    [("80 GB", "B/s"), ("fast", "B/s"), ("$3", "B"), ("", "s"), (True, "s"), (None, "s"), ("1.2.3", "s"), ([], "s")],
+)
+def test_refused_with_an_example_or_the_unit(given, unit):
+    with pytest.raises(TinkerNomicsError, match=unit.replace("/", ".")):
+        parse_quantity(given, unit)
+
+
+def test_shown():
+    assert show(3.35e12, "B/s") == "3.35 TB/s"
+    assert show(4.52e-3, "s") == "4.52 ms"
+    assert show(2.95, "USD/h") == "$2.95/h"
+    assert show(512, "tokens") == "512 tokens"
