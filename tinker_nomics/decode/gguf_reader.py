@@ -9,12 +9,9 @@ from .byte_window import MAX_STRING, ByteWindow, too_long
 from .gguf_error import GgufError
 from .gguf_header import DEFAULT_ALIGNMENT, GgufHeader, Shard
 from .tensor_table import MAX_DIMS, MAX_NAME_BYTES, TensorTable
-from .value_types import FORMATS, SCALAR_TYPES, SIZES, SkippedArray
+from .value_types import FORMATS, MAX_ITEMS, SCALAR_TYPES, SIZES, SkippedArray, shown
 
 MAGIC = b"GGUF"
-MAX_ITEMS = 2**30
-"""Most items of an array that llama.cpp reads (0c1e57098, ggml/src/gguf.cpp)."""
-
 KEPT_ITEMS = 65_536
 """Arrays of more items are skipped like the tokenizer's: per-layer arrays have hundreds."""
 
@@ -91,9 +88,11 @@ def _metadata(window: ByteWindow, count: int, tensor_count: int) -> tuple[dict[s
         start = window.offset
         key = _text(_string(window, f"the key of metadata value {index}"))
         if not key:
-            raise GgufError(f"the key of metadata value {index} is empty", offset=start, allowed="keys with letters")
+            raise GgufError(
+                f"the key of metadata value {index} is empty", offset=start, allowed="keys of at least one byte"
+            )
         if key in metadata:
-            raise GgufError(f"the key {key!r} stands twice", offset=start, allowed="unique keys")
+            raise GgufError(f"the key {shown(key)} stands twice", offset=start, allowed="unique keys")
         start = window.offset
         value_types[key], metadata[key] = _value(window, key)
         if key == "general.alignment":
@@ -118,7 +117,7 @@ def _type(window: ByteWindow, what: str) -> str:
 
 def _value(window: ByteWindow, key: str) -> tuple[str, Any]:
     """The type and the value of `key`."""
-    what = f"the value of {key!r}"
+    what = f"the value of {shown(key)}"
     kind = _type(window, what)
     if kind == "arr":
         return _array(window, key)
@@ -134,7 +133,7 @@ def _plain(text: str) -> str:
 
 
 def _array(window: ByteWindow, key: str) -> tuple[str, Any]:
-    what = f"the array of {key!r}"
+    what = f"the array of {shown(key)}"
     start = window.offset
     kind = _type(window, what)
     if kind == "arr":
@@ -155,7 +154,7 @@ def _array(window: ByteWindow, key: str) -> tuple[str, Any]:
             window.skip(least, what)
         return value_type, SkippedArray(kind, count)
     if kind == "str":
-        return value_type, tuple(_plain(_text(_string(window, what))) for _ in range(count))
+        return value_type, tuple(_text(_string(window, what)) for _ in range(count))
     items = struct.unpack(f"<{count}{FORMATS[kind]}", window.take(least, what))
     return value_type, tuple(item != 0 for item in items) if kind == "bool" else items
 

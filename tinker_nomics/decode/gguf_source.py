@@ -14,6 +14,7 @@ from .gguf_header import GgufHeader
 from .gguf_reader import read_gguf
 from .ledger import MAX_TEXT, HeaderSource
 from .shards import first_of, follow
+from .value_types import shown
 
 _SOURCES = "a path of a GGUF file, of a folder of shards or of a ledger; bytes; an object with read; a ledger's dict"
 
@@ -54,7 +55,7 @@ def read_header(source: Any) -> GgufHeader:
 
 def _from_path(path: Path) -> GgufHeader:
     if "\0" in str(path):
-        raise GgufError(f"{str(path)!r:.80} is no path", allowed=_SOURCES)
+        raise GgufError(f"{shown(str(path))} is no path", allowed=_SOURCES)
     if path.is_dir():
         path = first_of(path)
     with path.open("rb", buffering=0) as file:

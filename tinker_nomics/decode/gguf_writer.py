@@ -13,6 +13,9 @@ from .gguf_header import GgufHeader
 from .tensor_table import TensorRow
 from .value_types import TYPE_IDS, SkippedArray, encoded
 
+_MOST_PLACEHOLDERS = 2**24
+"""The largest vocabularies have a million tokens; each skipped item costs 9 bytes of memory while writing."""
+
 
 def write_header(header: GgufHeader, path: str | Path, force: bool = False) -> Path:
     """Write `header` to `path`, whole or not at all; see `GgufHeader.to_gguf`."""
@@ -59,6 +62,11 @@ def _written(value: Any, item_type: str | None) -> Any:
     if item_type is None:
         return encoded(value) if isinstance(value, str) else value
     if isinstance(value, SkippedArray):
+        if value.length > _MOST_PLACEHOLDERS:
+            raise GgufError(
+                f"an array of {value.length} skipped items is too long to stand in a header-only file",
+                allowed=f"up to {_MOST_PLACEHOLDERS} items",
+            )
         return ([b""] if item_type == "str" else [False] if item_type == "bool" else [0]) * value.length
     return [encoded(item) for item in value] if item_type == "str" else value
 

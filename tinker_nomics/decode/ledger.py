@@ -11,7 +11,7 @@ from .ggml_types import GGML_TYPES, UnknownType, ggml_type
 from .gguf_error import GgufError
 from .gguf_header import DEFAULT_ALIGNMENT, GgufHeader
 from .tensor_table import MAX_DIMS, MAX_NAME_BYTES, TensorTable
-from .value_types import encoded, inferred_type, typed_value
+from .value_types import encoded, inferred_type, shown, typed_value
 
 _FORM = '{"metadata": {key: value, ...}, "tensors": [[name, type, [dims]], ...]}'
 MAX_TEXT = 256 * 2**20
@@ -50,7 +50,7 @@ class HeaderSource(GgufHeader):
         except GgufError as error:
             raise error.within(path.name) from None
         except ValueError as error:  # a path with a NUL in it
-            raise GgufError(f"{str(source)[:80]!r} is neither a path nor a ledger ({error})", allowed=_FORM) from None
+            raise GgufError(f"{shown(str(source))} is neither a path nor a ledger ({error})", allowed=_FORM) from None
 
 
 def to_ledger(header: GgufHeader) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise GgufError(f"the key {twice!r} stands twice in one object", allowed="unique keys")
+        raise GgufError(f"the key {shown(twice)} stands twice in one object", allowed="unique keys")
     return found
 
 
@@ -107,7 +107,7 @@ def _from_object(cls: type[HeaderSource], ledger: Any) -> HeaderSource:
             raise GgufError(f"{name!r} is a {type(ledger[name]).__name__}", where=name, allowed=_FORM)
     version = ledger.get("version", 3)
     if isinstance(version, bool) or version not in (2, 3):
-        raise GgufError(f"version {version!r}", where="version", allowed="2 or 3")
+        raise GgufError(f"version {shown(version)}", where="version", allowed="2 or 3")
     types = ledger.get("types", {})
     if not isinstance(types, dict):
         raise GgufError(f"'types' is a {type(types).__name__}", where="types", allowed='{key: "u32", ...}')
@@ -122,16 +122,16 @@ def _metadata(values: dict[str, Any], types: dict[str, Any]) -> tuple[dict[str, 
     metadata: dict[str, Any] = {}
     value_types: dict[str, str] = {}
     for key, value in values.items():
-        where = f"metadata[{key!r}]"
+        where = f"metadata[{shown(key)}]"
         if not isinstance(key, str) or not key:
-            raise GgufError(f"the key {key!r}", where=where, allowed="texts that are not empty")
+            raise GgufError(f"the key {shown(key)}", where=where, allowed="texts that are not empty")
         try:
             encoded(key)
             value_type = types.get(key)
             if value_type is None:
                 value_type = inferred_type(value)
             if not isinstance(value_type, str):
-                raise GgufError(f"the type {value_type!r}", allowed='texts such as "u32" or "arr[i32]"')
+                raise GgufError(f"the type {shown(value_type)}", allowed='texts such as "u32" or "arr[i32]"')
             metadata[key] = typed_value(value, value_type)
         except GgufError as error:
             raise GgufError(error.what, where=where, allowed=error.allowed) from None
@@ -139,7 +139,7 @@ def _metadata(values: dict[str, Any], types: dict[str, Any]) -> tuple[dict[str, 
     alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
     if value_types.get("general.alignment", "u32") != "u32" or alignment <= 0 or alignment & (alignment - 1):
         raise GgufError(
-            f"general.alignment is {alignment!r}",
+            f"general.alignment is {shown(alignment)}",
             where="metadata['general.alignment']",
             allowed="powers of two, as u32",
         )
@@ -151,14 +151,14 @@ def _add_row(table: TensorTable, where: str, row: Any) -> None:
         return GgufError(what, where=where, allowed=allowed)
 
     if not isinstance(row, (list, tuple)) or len(row) != 3:
-        raise fail("", f"{row!r:.80} is no tensor row", "[name, type, [dims]]")
+        raise fail("", f"{shown(row)} is no tensor row", "[name, type, [dims]]")
     name, kind, dims = row
     if not isinstance(name, str):
-        raise fail("name", f"the name {name!r:.80}", "a text")
+        raise fail("name", f"the name {shown(name)}", "a text")
     if len(encoded(name)) > MAX_NAME_BYTES:
-        raise fail("name", f"the name {name!r:.80} has {len(encoded(name))} bytes", f"up to {MAX_NAME_BYTES} bytes")
+        raise fail("name", f"the name {shown(name)} has {len(encoded(name))} bytes", f"up to {MAX_NAME_BYTES} bytes")
     if not isinstance(dims, (list, tuple)) or any(type(length) is not int for length in dims):
-        raise fail("dims", f"tensor {name!r}: dims {dims!r:.80}", "a list of integers")
+        raise fail("dims", f"tensor {name!r}: dims {shown(dims)}", "a list of integers")
     if len(dims) > MAX_DIMS:
         raise fail("dims", f"tensor {name!r} has {len(dims)} dims", f"up to {MAX_DIMS}")
     if type(kind) is int and 0 <= kind < 2**31:
@@ -171,5 +171,5 @@ def _add_row(table: TensorTable, where: str, row: Any) -> None:
         except GgufError as error:
             raise fail("type", f"tensor {name!r}: {error.what}", error.allowed) from None
     else:
-        raise fail("type", f"tensor {name!r} has the type {kind!r:.80}", "a ggml type's name")
+        raise fail("type", f"tensor {name!r} has the type {shown(kind)}", "a ggml type's name")
     table.add(name, tuple(dims), type_id, None, fail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import struct
 from typing import Any
 
@@ -23,6 +24,11 @@ FORMATS: dict[str, str] = {
 SIZES: dict[str, int] = {name: struct.calcsize("<" + letter) for name, letter in FORMATS.items()}
 """Bytes of one value of each type of fixed size [B]."""
 
+MAX_ITEMS = 2**30
+"""Most items of an array that llama.cpp reads (0c1e57098, ggml/src/gguf.cpp)."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
 _WORDS = {"str": "strings", "f32": "numbers", "f64": "numbers", "bool": "booleans"}
 _SUMMARY = re.compile(r"<(0|[1-9][0-9]{0,17}) (strings|numbers|integers|booleans)>")
 
@@ -94,19 +100,23 @@ def typed_value(value: Any, value_type: str) -> Any:
     array = _ARRAY.fullmatch(value_type)
     if array is None:
         if value_type not in FORMATS and value_type != "str":
-            raise GgufError(f"no value type is called {value_type!r}", allowed=", ".join(SCALAR_TYPES) + ", arr[...]")
+            raise GgufError(
+                f"no value type is called {shown(value_type)}", allowed=", ".join(SCALAR_TYPES) + ", arr[...]"
+            )
         scalar = _scalar(value, value_type)
         return SkippedArray.from_text(scalar) or scalar if value_type == "str" else scalar
     item_type = array[1]
     if item_type not in FORMATS and item_type != "str":
-        raise GgufError(f"no items have the type {item_type!r}", allowed="arrays of numbers, booleans or strings")
+        raise GgufError(f"no items have the type {shown(item_type)}", allowed="arrays of numbers, booleans or strings")
     if isinstance(value, str):
         skipped = SkippedArray.from_text(value, item_type)
-        if skipped is None:
-            raise GgufError(f"{value!r:.80} is no {value_type}", allowed=f"arrays, or {SkippedArray(item_type, 3)!r}")
+        if skipped is None or skipped.length > MAX_ITEMS:
+            raise GgufError(f"{shown(value)} is no {value_type}", allowed=f"arrays, or {SkippedArray(item_type, 3)!r}")
         return skipped
     if not isinstance(value, (list, tuple)):
         raise GgufError(f"a {type(value).__name__} is no {value_type}", allowed="arrays")
+    if len(value) > MAX_ITEMS:
+        raise GgufError(f"an array of {len(value)} items", allowed=f"up to {MAX_ITEMS}")
     return tuple(_scalar(item, item_type) for item in value)
 
 
@@ -124,13 +134,13 @@ def _scalar(value: Any, value_type: str) -> Any:
             try:
                 return rounded_to_binary32(float(value)) if value_type == "f32" else float(value)
             except OverflowError:
-                raise GgufError(f"{value!r:.80} does not fit {value_type}", allowed="numbers that fit it") from None
+                raise GgufError(f"{shown(value)} does not fit {value_type}", allowed="numbers that fit it") from None
     elif isinstance(value, int) and not isinstance(value, bool):
         bits = 8 * SIZES[value_type]
         low, high = (0, 2**bits) if value_type[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
         if low <= value < high:
             return value
-    raise GgufError(f"{value!r:.80} is no {value_type}", allowed=f"values of the type {value_type}")
+    raise GgufError(f"{shown(value)} is no {value_type}", allowed=f"values of the type {value_type}")
 
 
 def encoded(text: str) -> bytes:
@@ -142,7 +152,7 @@ def encoded(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise GgufError(f"{text!r:.80} cannot be written as UTF-8", allowed="texts without lone surrogates") from None
+        raise GgufError(f"{shown(text)} cannot be written as UTF-8", allowed="texts without lone surrogates") from None
 
 
 def is_binary32(value: float) -> bool:
@@ -169,14 +179,17 @@ def _item_type(items: list[Any] | tuple[Any, ...]) -> str:
         same = isinstance(item, kind) and isinstance(item, bool) == (kind is bool)
         if not same and not (kind is float and type(item) is int):
             raise GgufError(
-                f"item {index} is {_shown(item)}, but the array has its first item's type, {first}",
+                f"item {index} is {shown(item)}, but the array has its first item's type, {first}",
                 allowed="items of one type",
             )
     return _integer_type(min(items), max(items)) if kind is int else first
 
 
-def _shown(item: Any) -> str:
-    return f"a {type(item).__name__}" if isinstance(item, (str, list, tuple, dict)) else repr(item)
+def shown(value: Any) -> str:
+    """`value` in few letters, for an error: a hostile ledger may nest it deeply or make it very long."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    return _SHORT.repr(value) if isinstance(value, (bool, int, float, str, bytes)) else f"a {type(value).__name__}"
 
 
 def _integer_type(low: int, high: int) -> str:
