@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ STATUSES = {
 DECLARERS = ("vendor", "measured", "user")
 
 
-class TierKind(str, Enum):
+class TierKind(StrEnum):
     """What a memory tier is made of."""
 
     SRAM = "SRAM"
@@ -40,7 +40,7 @@ class TierKind(str, Enum):
     DDR = "DDR"
 
 
-class Topology(str, Enum):
+class Topology(StrEnum):
     """How chips are joined. `code` is its place in the arrays; an undeclared topology is -1 there."""
 
     ALL_TO_ALL = "all_to_all"
@@ -147,7 +147,7 @@ class Chip:
     Args:
         id: short name, e.g. "h100-sxm".
         tiers: one to four memory tiers, fastest first.
-        matrix_rates: dense matrix rate by precision of `PRECISIONS` [FLOP/s]; None or absent where no document gives it.
+        matrix_rates: dense matrix rate by precision of `PRECISIONS` [FLOP/s]; None or absent where undocumented.
         link: the chip-to-chip network, None where there is none or none is documented.
         stage_overhead: what one dependent kernel costs beyond its work [s].
         streaming_fraction: the share of the peak bandwidth that streaming reaches, in (0, 1]; None counts as 1.
@@ -182,6 +182,9 @@ class Chip:
             self, "matrix_rates", {p: self.matrix_rates.get(p) for p in PRECISIONS} | dict(self.matrix_rates)
         )
         problems = list(chip_problems(self))
+        object.__setattr__(self, "all_reduce_times", tuple(self.all_reduce_times))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "aliases", tuple(self.aliases))
         if problems:
             raise ConfigError(problems, what=f"chip {self.id!r}")
 

@@ -16,11 +16,12 @@ Leaf = np.ndarray | Array
 
 
 class ChipArrays(eqx.Module):
-    """One chip. T = 4 tiers (absent ones have capacity 0), R = the five precisions of `hardware.PRECISIONS`.
+    """One chip: T = 4 tiers (absent ones have capacity 0), R = the five precisions of `hardware.PRECISIONS`.
 
     Rates are B/s and FLOP/s, capacities bytes, times seconds, `rent` USD per chip-hour. `topology` is the code of
-    `hardware.Topology`, -1 where undeclared; `link_domain` is 0 where undeclared. `link_latency_measured` is 1 where the
-    latency is a measurement, which a prediction may use and a floor may not. `streaming_fraction` is 1 where undeclared.
+    `hardware.Topology`, -1 where undeclared; `link_domain` is 0 where undeclared; `streaming_fraction` is 1 where
+    undeclared. `link_latency_measured` is 1 where the latency is a measurement, which a prediction may use and a floor
+    may not.
     """
 
     tier_capacity: Leaf  # [T]
