@@ -83,8 +83,11 @@ def test_a_sandbox_with_a_fee_needs_its_seconds():
 
 
 def test_full_training_needs_no_adapter_and_lora_does():
-    unknown = set_paths(hand_config(), {"model.lora_parameters_per_rank_published": None})
-    assert [problem.path for problem in problems_of(unknown)] == ["model.lora_parameters_per_rank_published"]
+    figures = ("model.lora_parameters_per_rank", "model.lora_parameters_per_rank_published")
+    unknown = set_paths(hand_config(), dict.fromkeys(figures))
+    assert [problem.path for problem in problems_of(unknown)] == ["model.lora_parameters_per_rank"]
+    unlisted = tn.estimate(set_paths(hand_config(), {figures[1]: None}))
+    assert unlisted.lora.parameters is None and any("lora.parameters is absent" in note for note in unlisted.notes)
     full = tn.estimate(tn.replace(unknown, {"lora.training": "full"}))
     assert full.lora.checkpoint_bytes is None and full.tinker.storage_per_month is None
 

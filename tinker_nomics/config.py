@@ -273,9 +273,10 @@ def _sandbox_problems(config: Config) -> list[Problem]:
 
 
 def _model_problems(config: Config) -> list[Problem]:
-    if config.lora.training == "lora" and config.model.lora_parameters_per_rank_published is None:
+    figures = (config.model.lora_parameters_per_rank_published, config.model.lora_parameters_per_rank)
+    if config.lora.training == "lora" and figures == (None, None):
         model = config.provenance.choices.get("model") or "the model"
-        return [Problem("model.lora_parameters_per_rank_published", None,
+        return [Problem("model.lora_parameters_per_rank", None,
                         f"the architecture of {model} is not known, and the size of a LoRA checkpoint needs it",
                         "Give the figure itself, or take lora.training = \"full\".")]
     return []

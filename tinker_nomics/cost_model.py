@@ -104,6 +104,8 @@ def _adapter(config: Config, switches: Assumptions) -> LoraSize:
         return LoraSize(None, None)
     per_rank = either(switches.lora_parameters, lambda: config.model.lora_parameters_per_rank_published,
                       lambda: config.model.lora_parameters_per_rank)
+    if per_rank is None:
+        return LoraSize(None, None)
     parameters = lora.adapter_parameters(per_rank, config.lora)
     return LoraSize(parameters, lora.checkpoint_bytes(parameters))
 

@@ -77,7 +77,7 @@ class MemoryNeed(_Named):
 
 
 class LoraSize(_Named):
-    """The adapter: parameters, bytes of a checkpoint; None for full fine-tuning."""
+    """The adapter: parameters, bytes of a checkpoint; None for full fine-tuning, and where the edition cannot count."""
 
     parameters: Number
     checkpoint_bytes: Number
