@@ -41,14 +41,15 @@ class StepTotals(eqx.Module):
 class SequenceTerms(eqx.Module):
     """How the figures of a step depend on its number of sequences `b`.
 
-    $$bytes_p = once_p + routed_p (1 - (1 - used_p)^b) + b\\, each_p$$
+    $$bytes_p = once_p + rest_p (1 - (1 - used_p)^{b - 1}) + b\\, each_p$$
 
-    and every FLOP, every byte of cache and state is proportional to `b`.
+    which is $E (1 - (1 - used/E)^b)$ experts where $E$ are routed; every FLOP, every byte of cache and state is
+    proportional to `b`.
 
     **Arguments:**
 
-    - `bytes_once`: bytes of a part read once per step [B], shape `[P]`.
-    - `bytes_routed`: bytes of all experts of a part [B], shape `[P]`.
+    - `bytes_once`: bytes of a part that one sequence reads, and several share [B], shape `[P]`.
+    - `bytes_rest`: bytes of the experts that one sequence leaves unread [B], shape `[P]`.
     - `used_fraction`: experts that one token uses over experts, shape `[P]`; 0 where nothing is routed.
     - `bytes_each`: bytes that every sequence moves of its own [B], shape `[P]`.
     - `bytes_each_per_token`: the same per attended token [B/token], shape `[P]`.
@@ -66,7 +67,7 @@ class SequenceTerms(eqx.Module):
     """
 
     bytes_once: Any
-    bytes_routed: Any
+    bytes_rest: Any
     used_fraction: Any
     bytes_each: Any
     bytes_each_per_token: Any
@@ -168,9 +169,9 @@ class DecodeStep(eqx.Module):
             raise ValueError("this step was made without sequence terms: build it for the sequences that you mean")
         numbers = jnp if _is_traced(sequences) else np
         resident = held_bytes(terms, sequences, numbers)
-        untouched = (1.0 - terms.used_fraction) ** sequences
+        untouched = (1.0 - terms.used_fraction) ** (sequences - 1.0)
         values = {
-            "part_bytes": terms.bytes_once + terms.bytes_routed * (1.0 - untouched) + sequences * terms.bytes_each,
+            "part_bytes": terms.bytes_once + terms.bytes_rest * (1.0 - untouched) + sequences * terms.bytes_each,
             "part_bytes_per_token": sequences * terms.bytes_each_per_token,
             "part_flops": sequences * terms.flops_each,
             "part_flops_per_token": sequences * terms.flops_each_per_token,
