@@ -100,7 +100,7 @@ def chain_of(step: DecodeStep) -> Chain:
 def merged_chain(step: DecodeStep) -> tuple[Chain, np.ndarray]:
     """`step` with identical stages merged into one that is counted (host side; the leaves are numbers).
 
-    Two stages are identical where their parts and their collective agree to the last digit.
+    Two stages are identical where their kind, their parts and their collective agree to the last digit.
 
     Returns:
         The chain, and for every stage of the step the index of its merged stage, shape [stages of the step].
@@ -117,7 +117,7 @@ def merged_chain(step: DecodeStep) -> tuple[Chain, np.ndarray]:
     kept_stages: list[int] = []
     for index, stage in enumerate(step.stages):
         rows = tuple((int(part_class[p]), *(float(column[p]) for column in columns)) for p in parts_of[index])
-        key = (stage.collective, float(payload[index]), rows)
+        key = (stage.kind, stage.collective, float(payload[index]), rows)
         if key not in first:
             first[key] = len(kept_stages)
             kept_stages.append(index)

@@ -61,7 +61,7 @@ def hops_table() -> np.ndarray:
         Topology.HOST: np.full_like(n, 2),
         Topology.NONE: np.zeros_like(n),
     }
-    return np.stack([rows[topology] for topology in Topology]).astype(np.float64)
+    return np.stack([rows[topology] for topology in Topology]).astype(np.int32)
 
 
 def is_topology(topology: Any, *members: Topology) -> Any:
@@ -79,7 +79,7 @@ def hops_min(topology: Any, count: Any) -> Any:
     """
     code = jnp.clip(jnp.asarray(topology).astype(int), 0, len(Topology) - 1)
     width = jnp.clip(jnp.round(count).astype(int), 0, MOST_CHIPS)
-    return jnp.where(topology >= 0.0, jnp.asarray(hops_table())[code, width], 0.0)
+    return jnp.where(topology >= 0.0, 1.0 * jnp.asarray(hops_table())[code, width], 0.0)
 
 
 def _over(numerator: Any, rate: Any) -> Any:
