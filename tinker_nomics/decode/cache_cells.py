@@ -14,14 +14,13 @@ def cache_cells(capacity: Any, window: Any, sequences: Any, ubatch: Any, unified
     With a pool per sequence, $b \\cdot pad(\\min(pad(capacity), window + ubatch))$; with one pool for all,
     $pad(\\min(pad(b\\,capacity), b\\,window + ubatch))$; `pad` rounds up to 256.
 
-    **Arguments:**
-
-    - `capacity`: cells asked for per sequence [tokens], scalar.
-    - `window`: tokens attended at most, infinite for a global layer [tokens], any shape.
-    - `sequences`: number of sequences, scalar.
-    - `ubatch`: most tokens written at once [tokens], scalar.
-    - `unified`: 1.0 for one pool, 0.0 for a pool per sequence, scalar.
-    - `numbers`: `numpy` on the host, `jax.numpy` when traced.
+    Args:
+        capacity: cells asked for per sequence [tokens], scalar.
+        window: tokens attended at most, infinite for a global layer [tokens], any shape.
+        sequences: number of sequences, scalar.
+        ubatch: most tokens written at once [tokens], scalar.
+        unified: 1.0 for one pool, 0.0 for a pool per sequence, scalar.
+        numbers: `numpy` on the host, `jax.numpy` when traced.
 
     **Returns:** cells [tokens], the shape of `window`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from tinker_nomics.errors import ConfigError, Problem
@@ -117,7 +118,7 @@ def _number(name: str, value: Any, least: float) -> list[Problem]:
     if value is None and name == "capacity":
         return []
     allowed = "a number of tokens above 0" if least == 0.0 else "a number, 1 or more"
-    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return [Problem(name, value, allowed)]
     number = float(value)
     good = math.isfinite(number) and (number > 0.0 if least == 0.0 else number >= least)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from .gguf_header import GgufHeader
 
@@ -61,5 +61,5 @@ class Geometry:
             self.faults.append(fault)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and value >= 0

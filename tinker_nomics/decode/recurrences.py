@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .geometry import Geometry
 
 STATE_BYTES = 4
-"""Bytes per element of a recurrent state, which is kept in F32 (llama.cpp 0c1e57098, src/llama-memory-recurrent.cpp)."""
+"""Bytes per element of a recurrent state, kept in F32 (llama.cpp 0c1e57098, src/llama-memory-recurrent.cpp)."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def state_of(geometry: Geometry, dims: dict[str, tuple[int, ...]], linear_attent
 
     - time mixing: $w \\cdot shifts$ and $w \\cdot head$
     - short convolution: $w (k - 1)$ and nothing
-    - gated delta attention with a convolution each for queries, keys and values: $3 (k - 1) n\\, head$ and $n\\, head^2$
+    - delta attention with a convolution each for queries, keys, values: $3 (k - 1) n\\, head$ and $n\\, head^2$
     - state spaces: $(k - 1)(inner + 2\\, groups\\, state)$ and $state \\cdot inner$, with no groups where the input
       and output matrices are projected after the convolution
     - linear attention: nothing and $n\\, head^2$

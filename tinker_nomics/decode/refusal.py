@@ -3,13 +3,12 @@
 from tinker_nomics.errors import TinkerNomicsError
 
 
-class DecodeRefusal(TinkerNomicsError):
+class DecodeRefusal(TinkerNomicsError):  # noqa: N818 - the public name of a result, not only of an error
     """A step or a price that is not computed, with every reason for it.
 
-    **Arguments:**
-
-    - `subject`: what was asked for, such as "the decode step of 'bert'".
-    - `reasons`: one sentence per reason, each naming the tensor, the metadata key or the undeclared term.
+    Args:
+        subject: what was asked for, such as "the decode step of 'bert'".
+        reasons: one sentence per reason, each naming the tensor, the metadata key or the undeclared term.
     """
 
     def __init__(self, subject: str, reasons: tuple[str, ...] | list[str]):

@@ -72,11 +72,10 @@ class Split(Enum):
 class Stage:
     """One dependent stage of the decode chain.
 
-    **Arguments:**
-
-    - `kind`: what it does.
-    - `block`: index of its transformer block; `None` before the first and after the last.
-    - `collective`: `"none"`, `"all_reduce"` or `"argmax"`: what follows it where it is spread over chips.
+    Args:
+        kind: what it does.
+        block: index of its transformer block; `None` before the first and after the last.
+        collective: `"none"`, `"all_reduce"` or `"argmax"`: what follows it where it is spread over chips.
     """
 
     kind: StageKind
@@ -88,11 +87,10 @@ class Stage:
 class Held:
     """A class of resident bytes, and how many of them one step moves.
 
-    **Arguments:**
-
-    - `held_class`: which class.
-    - `bytes`: resident bytes [B], reserved cache cells included.
-    - `moved`: bytes that one step reads and writes of it [B].
+    Args:
+        held_class: which class.
+        bytes: resident bytes [B], reserved cache cells included.
+        moved: bytes that one step reads and writes of it [B].
     """
 
     held_class: HeldClass

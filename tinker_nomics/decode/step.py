@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -28,10 +29,9 @@ _STATE = HeldClass.recurrent_state.index
 class StepTotals(eqx.Module):
     """What a checkpoint is, whatever one token of it does.
 
-    **Arguments:**
-
-    - `parameters`: elements of all tensors.
-    - `weight_bytes`: bytes of all tensors as the deployment stores them [B].
+    Args:
+        parameters: elements of all tensors.
+        weight_bytes: bytes of all tensors as the deployment stores them [B].
     """
 
     parameters: Any
@@ -46,24 +46,23 @@ class SequenceTerms(eqx.Module):
     which is $E (1 - (1 - used/E)^b)$ experts where $E$ are routed; every FLOP, every byte of cache and state is
     proportional to `b`.
 
-    **Arguments:**
-
-    - `bytes_once`: bytes of a part that one sequence reads, and several share [B], shape `[P]`.
-    - `bytes_rest`: bytes of the experts that one sequence leaves unread [B], shape `[P]`.
-    - `used_fraction`: experts that one token uses over experts, shape `[P]`; 0 where nothing is routed.
-    - `bytes_each`: bytes that every sequence moves of its own [B], shape `[P]`.
-    - `bytes_each_per_token`: the same per attended token [B/token], shape `[P]`.
-    - `flops_each`: FLOP per sequence, shape `[P]`.
-    - `flops_each_per_token`: FLOP per sequence and attended token, shape `[P]`.
-    - `held_once`: resident bytes of the weights by class [B], shape `[7]`.
-    - `state_each`: resident recurrent state per sequence [B].
-    - `cell_bytes`: bytes of one cell of each group of equal caches [B], shape `[G]`.
-    - `cell_window`: the window of each group [tokens]; infinite where it attends to everything, shape `[G]`.
-    - `capacity`: cells reserved per sequence [tokens].
-    - `ubatch`: tokens of the largest batch written at once [tokens].
-    - `unified`: 1.0 where all sequences share one pool of cells, 0.0 where each has its own.
-    - `all_reduce_elements`: elements of the vector that a stage reduces, shape `[S]`; 0 where it reduces none.
-    - `argmax`: 1.0 where a stage ends in an arg-max exchange, shape `[S]`.
+    Args:
+        bytes_once: bytes of a part that one sequence reads, and several share [B], shape `[P]`.
+        bytes_rest: bytes of the experts that one sequence leaves unread [B], shape `[P]`.
+        used_fraction: experts that one token uses over experts, shape `[P]`; 0 where nothing is routed.
+        bytes_each: bytes that every sequence moves of its own [B], shape `[P]`.
+        bytes_each_per_token: the same per attended token [B/token], shape `[P]`.
+        flops_each: FLOP per sequence, shape `[P]`.
+        flops_each_per_token: FLOP per sequence and attended token, shape `[P]`.
+        held_once: resident bytes of the weights by class [B], shape `[7]`.
+        state_each: resident recurrent state per sequence [B].
+        cell_bytes: bytes of one cell of each group of equal caches [B], shape `[G]`.
+        cell_window: the window of each group [tokens]; infinite where it attends to everything, shape `[G]`.
+        capacity: cells reserved per sequence [tokens].
+        ubatch: tokens of the largest batch written at once [tokens].
+        unified: 1.0 where all sequences share one pool of cells, 0.0 where each has its own.
+        all_reduce_elements: elements of the vector that a stage reduces, shape `[S]`; 0 where it reduces none.
+        argmax: 1.0 where a stage ends in an arg-max exchange, shape `[S]`.
     """
 
     bytes_once: Any
@@ -93,20 +92,19 @@ class DecodeStep(eqx.Module):
 
     and likewise its FLOP. Caches and states count what is read and what is written.
 
-    **Arguments:**
-
-    - `stages`: the chain, in order (static).
-    - `part_stage`: index of the stage of each part (static).
-    - `part_class`: index of the `HeldClass` of each part (static).
-    - `context`: tokens attended per sequence.
-    - `part_units`: equal parts that the work can be cut into, shape `[P]`.
-    - `part_window`: most tokens attended [tokens], infinite where unbounded, shape `[P]`.
-    - `part_bytes`, `part_bytes_per_token`: bytes moved [B, B/token], shape `[P]`.
-    - `part_flops`, `part_flops_per_token`: matrix arithmetic [FLOP, FLOP/token], shape `[P]`.
-    - `held_bytes`: resident bytes by class, reserved cells included [B], shape `[7]`.
-    - `stage_payload`: payload of the collective that ends a stage [B], shape `[S]`.
-    - `totals`: sizes of the checkpoint.
-    - `terms`: how all of it depends on the number of sequences; `None` for a step made by hand.
+    Args:
+        stages: the chain, in order (static).
+        part_stage: index of the stage of each part (static).
+        part_class: index of the `HeldClass` of each part (static).
+        context: tokens attended per sequence.
+        part_units: equal parts that the work can be cut into, shape `[P]`.
+        part_window: most tokens attended [tokens], infinite where unbounded, shape `[P]`.
+        part_bytes, part_bytes_per_token: bytes moved [B, B/token], shape `[P]`.
+        part_flops, part_flops_per_token: matrix arithmetic [FLOP, FLOP/token], shape `[P]`.
+        held_bytes: resident bytes by class, reserved cells included [B], shape `[7]`.
+        stage_payload: payload of the collective that ends a stage [B], shape `[S]`.
+        totals: sizes of the checkpoint.
+        terms: how all of it depends on the number of sequences; `None` for a step made by hand.
 
     **Kinks:** `context` at each window; `sequences` where a pool of cells is padded to the next 256.
     """
@@ -128,7 +126,8 @@ class DecodeStep(eqx.Module):
 
     def attended(self) -> Any:
         """Tokens that each part attends to, $\\min(context, window)$, shape `[P]`."""
-        return jnp.where(self.context >= self.part_window, self.part_window, self.context)
+        numbers = _numbers(self.context, self.part_window)
+        return numbers.where(self.context >= self.part_window, self.part_window, self.context)
 
     def moved_bytes(self) -> Any:
         """Bytes that each part moves [B], shape `[P]`."""
@@ -149,26 +148,25 @@ class DecodeStep(eqx.Module):
     @property
     def held(self) -> tuple[Held, ...]:
         """Resident bytes and moved bytes of every class, in the order of `HeldClass`."""
-        moved = np.bincount(self.part_class, weights=self._moved_on_host(), minlength=len(HELD_CLASSES))
+        moved = np.bincount(self.part_class, weights=self.moved_bytes(), minlength=len(HELD_CLASSES))
         resident = np.asarray(self.held_bytes, np.float64)
         return tuple(Held(kind, float(resident[kind.index]), float(moved[kind.index])) for kind in HELD_CLASSES)
 
     def with_sequences(self, sequences: Any) -> "DecodeStep":
         """The same deployment with another number of sequences; pure, so it can be traced and differentiated.
 
-        **Arguments:**
+        Args:
+            sequences: sequences decoded together, a number > 0 or a traced scalar.
 
-        - `sequences`: sequences decoded together, a number > 0 or a traced scalar.
+        Returns: a `DecodeStep` of the same structure.
 
-        **Returns:** a `DecodeStep` of the same structure.
-
-        **Raises:** `ValueError` for a step made by hand, which does not say how it depends on them.
+        Raises:
+            ValueError: for a step made by hand, which does not say how it depends on them.
         """
         terms = self.terms
         if terms is None:
             raise ValueError("this step was made without sequence terms: build it for the sequences that you mean")
-        numbers = jnp if _is_traced(sequences) else np
-        resident = held_bytes(terms, sequences, numbers)
+        resident = held_bytes(terms, sequences)
         untouched = (1.0 - terms.used_fraction) ** (sequences - 1.0)
         values = {
             "part_bytes": terms.bytes_once + terms.bytes_rest * (1.0 - untouched) + sequences * terms.bytes_each,
@@ -188,39 +186,33 @@ class DecodeStep(eqx.Module):
     def to_dict(self) -> dict[str, float]:
         """The step's figures as plain numbers: bytes in B, arithmetic in FLOP, for all sequences of one step.
 
-        `kv_bytes_reserved` counts cells as they are padded and held, `kv_bytes_read` what attention reads of them;
-        `state_bytes` is held, and is read and written once each.
+        `kv_bytes_reserved` counts cells as they are padded and held, `kv_bytes_read` what attention and indexers read
+        of them; `state_bytes` is held, and is read and written once each. `matmul_flops` are products with weights,
+        `attention_flops` products with the cache, `indexer_flops` an indexer's scores.
         """
         part_class = np.asarray(self.part_class)
-        bytes_fixed = np.asarray(self.part_bytes, np.float64)
-        flops_fixed = np.asarray(self.part_flops, np.float64)
-        attended = self._attended_on_host()
+        mixers = np.array([self.stages[stage].kind is StageKind.mixer for stage in self.part_stage])
+        attended = self.attended()
         weights = part_class < len(WEIGHT_CLASSES)
         kv = part_class == _KV
-        per_token = np.asarray(self.part_bytes_per_token, np.float64)
         figures = {
             "parameters": self.totals.parameters,
             "weight_bytes": self.totals.weight_bytes,
-            "weight_bytes_read": np.sum(bytes_fixed[weights]),
-            "kv_bytes_reserved": np.asarray(self.held_bytes)[_KV],
-            "kv_bytes_read": np.sum((per_token * attended)[kv]),
-            "kv_bytes_written": np.sum(bytes_fixed[kv]),
-            "state_bytes": np.asarray(self.held_bytes)[_STATE],
-            "matmul_flops": np.sum(flops_fixed),
-            "attention_flops": np.sum(np.asarray(self.part_flops_per_token, np.float64) * attended),
+            "weight_bytes_read": np.sum(self.part_bytes, where=weights),
+            "kv_bytes_reserved": self.held_bytes[_KV],
+            "kv_bytes_read": np.sum(self.part_bytes_per_token * attended, where=kv),
+            "kv_bytes_written": np.sum(self.part_bytes, where=kv),
+            "state_bytes": self.held_bytes[_STATE],
+            "matmul_flops": np.sum(self.part_flops),
+            "attention_flops": np.sum(self.part_flops_per_token * attended, where=mixers),
+            "indexer_flops": np.sum(self.part_flops_per_token * attended, where=~mixers),
         }
         return {name: float(value) for name, value in figures.items()}
 
-    def _attended_on_host(self) -> np.ndarray:
-        return np.minimum(np.float64(self.context), np.asarray(self.part_window, np.float64))
 
-    def _moved_on_host(self) -> np.ndarray:
-        per_token = np.asarray(self.part_bytes_per_token, np.float64)
-        return np.asarray(self.part_bytes, np.float64) + per_token * self._attended_on_host()
-
-
-def held_bytes(terms: SequenceTerms, sequences: Any, numbers: Any = np) -> Any:
+def held_bytes(terms: SequenceTerms, sequences: Any) -> Any:
     """Resident bytes by class of `sequences` sequences [B], shape `[7]`."""
+    numbers = _numbers(sequences, *jax.tree.leaves(terms))
     cells = cache_cells(terms.capacity, terms.cell_window, sequences, terms.ubatch, terms.unified, numbers)
     kv = numbers.sum(terms.cell_bytes * cells)
     return terms.held_once + kv * _one_hot(_KV) + sequences * terms.state_each * _one_hot(_STATE)
@@ -230,8 +222,9 @@ def _one_hot(index: int) -> np.ndarray:
     return np.eye(len(HELD_CLASSES))[index]
 
 
-def _is_traced(value: Any) -> bool:
-    return not isinstance(value, (int, float, np.ndarray, np.generic))
+def _numbers(*values: Any) -> Any:
+    """NumPy where all values are on the host, so that no digit is lost outside x64; else jax.numpy."""
+    return np if all(isinstance(value, (int, float, np.ndarray, np.generic)) for value in values) else jnp
 
 
 def _replace(step: DecodeStep, values: dict[str, Any]) -> DecodeStep:

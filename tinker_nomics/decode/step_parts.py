@@ -97,7 +97,7 @@ class StepParts:
         )
         index = {place: number for number, place in enumerate(places)}
         keys = sorted(sums, key=lambda key: (index[key.block, self._slots[key.slot].order], *key[2:]))
-        columns = dict(zip(_FIELDS, np.array([sums[key] for key in keys]).T, strict=True))
+        columns: dict[str, np.ndarray] = dict(zip(_FIELDS, np.array([sums[key] for key in keys]).T, strict=True))
         terms = self._terms(columns, keys, stages)
         held = self._held
         empty = np.zeros(len(keys))
