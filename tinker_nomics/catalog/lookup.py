@@ -22,8 +22,9 @@ def tail(name: str) -> str:
     return name.rsplit("/", 1)[-1]
 
 
-def nearest(name: str, ids: Iterable[str], count: int = 3) -> list[str]:
-    """The `count` ids whose plain names are most like `name`, best first."""
+def nearest(name: str, ids: Iterable[str], count: int = 3, aliases: Mapping[str, str] | None = None) -> list[str]:
+    """The `count` ids that `name` is most like, by their own plain names or their aliases', best first."""
+    known = {identity: identity for identity in ids} | dict(aliases or {})
     wanted = plain(tail(name))
 
     def likeness(candidate: str) -> tuple[float, str]:
@@ -31,7 +32,7 @@ def nearest(name: str, ids: Iterable[str], count: int = 3) -> list[str]:
         score = difflib.SequenceMatcher(None, wanted, other).ratio()
         return -(score + (0.5 if wanted and (wanted in other or other in wanted) else 0.0)), candidate
 
-    return sorted(set(ids), key=likeness)[:count]
+    return list(dict.fromkeys(known[candidate] for candidate in sorted(known, key=likeness)))[:count]
 
 
 def find(name: object, ids: Iterable[str], what: str, aliases: Mapping[str, str] | None = None) -> str:
@@ -49,9 +50,10 @@ def find(name: object, ids: Iterable[str], what: str, aliases: Mapping[str, str]
     Raises:
         CatalogError: no such row (names the nearest three) or several that fit (names them).
     """
+    ids = list(ids)
     names = {identity: identity for identity in ids} | dict(aliases or {})
     if not isinstance(name, str) or not plain(name):
-        raise CatalogError(f"{name!r} names no {what}; the nearest are {listed(list(names)[:3])}")
+        raise CatalogError(f"{name!r} names no {what}; the nearest are {listed(ids[:3])}")
     if name in names:
         return names[name]
     for key in (plain, lambda text: plain(tail(text))):
@@ -60,4 +62,4 @@ def find(name: object, ids: Iterable[str], what: str, aliases: Mapping[str, str]
             return fits.pop()
         if fits:
             raise CatalogError(f"{name!r} fits several {what} rows: {listed(sorted(fits))}; write one of them")
-    raise CatalogError(f"no {what} {name!r} in the catalog; the nearest are {listed(nearest(name, names))}")
+    raise CatalogError(f"no {what} {name!r} in the catalog; the nearest are {listed(nearest(name, ids, aliases=aliases))}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ..architecture import Architecture
 from ..errors import ConfigError, Problem, TinkerNomicsError
-from .lookup import find
+from .lookup import find, tail
 from .tables import packaged, quantity, refuse_unknown, users_own
 
 _TEXT = ("id", "source", "date", "note")
@@ -153,6 +153,17 @@ def _rows() -> dict[str, ModelRow]:
     return rows
 
 
+def short_names(ids: Iterable[str]) -> dict[str, str]:
+    """Names that people shorten to: without the vendor's name in front and the number format at the end."""
+    short = {}
+    for identity in ids:
+        base, _, rest = tail(identity).partition(":")
+        front = base.removeprefix("NVIDIA-")
+        for name in {front, base.removesuffix("-BF16"), front.removesuffix("-BF16")} - {base}:
+            short[name + (f":{rest}" if rest else "")] = identity
+    return short
+
+
 def models() -> tuple[ModelRow, ...]:
     """Every model of the catalog, by id."""
     return tuple(row for _, row in sorted(_rows().items()))
@@ -165,4 +176,4 @@ def model(name: str) -> ModelRow:
         CatalogError: no such model; names the nearest three.
     """
     base = name.split(":", 1)[0] if isinstance(name, str) else name
-    return _rows()[find(base, _rows(), "model")]
+    return _rows()[find(base, _rows(), "model", short_names(_rows()))]

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ConfigError, Problem, TinkerNomicsError
 from .dates import parse_date
 from .lookup import CatalogError, find, nearest
-from .model_table import models
+from .model_table import models, short_names
 from .tables import packaged, quantity, refuse_unknown, users_own
 
 _RATES = ("prefill", "cached_prefill", "sample", "train")
@@ -189,7 +189,8 @@ def price(name: str, date: object = None) -> PriceRow:
     table = prices(date)
     day = _lists()[-1][0] if date is None else parse_date(date)
     listed_ids = {identity for _, _, rows in _lists() for identity in rows}
-    identity = find(name, listed_ids | {row.id for row in models()}, "model")
+    known = listed_ids | {row.id for row in models()}
+    identity = find(name, known, "model", short_names(known))
     if identity in table:
         return table[identity]
     if identity not in listed_ids:
