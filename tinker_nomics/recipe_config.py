@@ -192,7 +192,8 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
     )
     if rent is not None:
         gathering.choices["provider"] = rent.provider
-        gathering.add({"cluster.price_per_gpu_hour": rent.usd_per_hour}, rent.label)
+        label = f"{rent.provider}, {rent.date}, {rent.note.split(';')[0]}"
+        gathering.add({"cluster.price_per_gpu_hour": rent.usd_per_hour}, label)
 
 
 def _sandbox(gathering: _Gathering, name: str) -> None:

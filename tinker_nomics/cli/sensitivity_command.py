@@ -1,0 +1,47 @@
+"""`tinker-nomics sensitivity`: what moves the cost of a run, as a table and as a tornado."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .config_arguments import add_config_arguments, config_from
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of a run, the output, the picture."""
+    add_config_arguments(parser)
+    group = parser.add_argument_group("report")
+    group.add_argument("--output", default="tinker.total", metavar="NAME",
+                       help="what the picture shows: tinker.total, self_hosted.total, self_hosted.hours, difference.total")
+    group.add_argument("--plot", metavar="FILE", help="write the tornado there (PNG, SVG or PDF)")
+    group.add_argument("--spider", metavar="FILE", help="write the spider plot there")
+    group.add_argument("--range", metavar="10%", help="move uncertainties without a declared range by this share")
+    group.add_argument("--json", action="store_true", help="print every number as JSON")
+    group.add_argument("--force", action="store_true", help="replace existing files")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the report and write its pictures."""
+    from ..files import refuse_existing
+    from ..plots.style import check_format, save
+
+    for path in (args.plot, args.spider):
+        if path is not None:
+            refuse_existing(check_format(path), args.force)
+    config = config_from(args)
+    from .compilation_cache import use_compilation_cache
+
+    use_compilation_cache()
+    from ..sensitivity_report import check_output, sensitivity
+
+    check_output(args.output)
+    report = sensitivity(config, range=args.range)
+    print(json.dumps(report.to_dict(), indent=2) if args.json else report.table())
+    drawn = [(args.plot, report.tornado), (args.spider, report.spider)]
+    for path, draw in drawn:
+        if path is not None:
+            save(draw(args.output), path, args.force)
+            if not args.json:
+                print(f"\nwrote {path}")
+    return 0

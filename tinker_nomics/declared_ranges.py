@@ -1,0 +1,149 @@
+"""The ranges over which a configuration's parameters may vary: uncertainties by their source, levers by their step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import catalog
+from .config import Config, get
+from .errors import TinkerNomicsError, listed
+from .parameters import DeclaredRange, Parameter, canonical_path, registry
+from .uncertainty import Distribution, LogNormal, Triangular, Uniform
+
+LOW, HIGH = 0.1, 0.9  # the quantiles between which every bar of a tornado runs
+
+
+@dataclass(frozen=True)
+class Span:
+    """The values between which one parameter is varied.
+
+    Args:
+        role: "uncertainty" (P10 to P90 of `distribution`) or "lever" (a natural step down and up).
+        low, high: the two ends, in the parameter's unit.
+        source: where the range comes from, in words.
+        distribution: the declared distribution; None for a lever.
+    """
+
+    role: str
+    low: float
+    high: float
+    source: str
+    distribution: Distribution | None = None
+
+
+def distribution_of(declared: DeclaredRange, parameter: Parameter) -> Distribution:
+    """A registry's range as a distribution; one without a shape is uniform."""
+    figures, whole = declared.figures, parameter.kind == "integer"
+    if declared.distribution == "log_normal":
+        return LogNormal.from_quantiles(**figures, integer=whole, source=declared.source)
+    if declared.distribution == "triangular":
+        return Triangular(**figures, integer=whole, source=declared.source)
+    return Uniform(**figures, integer=whole, source=declared.source)
+
+
+def declared_distributions(config: Config, given: Mapping[str, Distribution] | None = None) -> dict[str, Distribution]:
+    """{path: distribution} of every uncertain parameter whose range is declared and whose condition holds here.
+
+    Args:
+        config: the configuration; conditions are read from it.
+        given: distributions of the caller's own; they win.
+
+    A rent varies over the catalog's on-demand offers for the chip near the run's date.
+    """
+    found: dict[str, Distribution] = {}
+    for path, parameter in registry().items():
+        if parameter.role != "uncertainty":
+            continue
+        for declared in parameter.ranges:
+            condition = declared.condition
+            if condition is None or condition.holds(get(config, condition.path)):
+                found[path] = distribution_of(declared, parameter)
+                break
+    rent = _rent_range(config)
+    if rent is not None:
+        found["cluster.price_per_gpu_hour"] = rent
+    for path, distribution in (given or {}).items():
+        found[canonical_path(path)] = distribution
+    return found
+
+
+def _rent_range(config: Config) -> Distribution | None:
+    chip, date = (config.provenance.choices.get(name) for name in ("chip", "prices"))
+    if "cluster.price_per_gpu_hour" in config.provenance.overridden or chip is None or date is None:
+        return None
+    try:
+        rows = catalog.rent(chip, date).rows
+    except TinkerNomicsError:
+        return None
+    rates = sorted(row.usd_per_hour for row in rows)
+    if len(rates) < 2 or rates[0] == rates[-1]:
+        return None
+    days = sorted(str(row.date) for row in rows)
+    return Uniform(rates[0], rates[-1], source=f"{len(rates)} on-demand offers of {days[0]} to {days[-1]}")
+
+
+def lever_span(parameter: Parameter, value: float | None) -> Span | None:
+    """One natural step of a lever down and up, cut to its bounds; None for a value that a step does not move."""
+    if parameter.role != "lever" or value is None:
+        return None
+    if parameter.step == "x2":
+        low, high, words = value / 2, value * 2, "half and double"
+        if parameter.kind == "integer":
+            low = math.ceil(low)
+    else:
+        low, high, words = value - 1, value + 1, "one less and one more"
+    low, high = max(low, parameter.low), min(high, parameter.high)
+    if low == high or (low, high) == (value, value):
+        return None
+    return Span("lever", float(low), float(high), words)
+
+
+def spans(
+    config: Config, given: Mapping[str, Distribution] | None = None, relative: str | None = None
+) -> tuple[dict[str, Span], tuple[str, ...]]:
+    """The span of every parameter that has one, and the uncertainties that have none.
+
+    Args:
+        given: distributions of the caller's own.
+        relative: e.g. "10%": another question altogether, in which every uncertainty without a declared range is moved by
+            that share of its value, and says so.
+    """
+    found: dict[str, Span] = {}
+    for path, distribution in declared_distributions(config, given).items():
+        low, high = float(distribution.quantile(LOW)), float(distribution.quantile(HIGH))
+        found[path] = Span("uncertainty", low, high, distribution.source or distribution.describe(), distribution)
+    undeclared = []
+    for path, parameter in registry().items():
+        value = get(config, path)
+        if path in found or value is None:
+            continue
+        if parameter.role == "lever":
+            span = lever_span(parameter, value)
+            if span is not None:
+                found[path] = span
+        elif parameter.role == "uncertainty":
+            undeclared.append(path)
+            if relative is not None and value != 0:
+                found[path] = _relative(parameter, value, relative)
+    return found, tuple(undeclared)
+
+
+def _relative(parameter: Parameter, value: float, relative: str) -> Span:
+    try:
+        share = float(relative.strip().rstrip("%")) / 100
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1 or not relative.strip().endswith("%"):
+        raise TinkerNomicsError(f"range = {relative!r}: write a share between 0% and 100%, e.g. \"10%\"")
+    low, high = max(value * (1 - share), parameter.low), min(value * (1 + share), parameter.high)
+    return Span("uncertainty", low, high, f"+-{share:.0%}, as asked; no source declares a range")
+
+
+def check_distributions(given: Mapping[str, object]) -> dict[str, Distribution]:
+    """`given` with canonical paths, or one error that names every path and value that will not do."""
+    wrong = [f"{path}: {value!r} is no distribution" for path, value in given.items() if not isinstance(value, Distribution)]
+    if wrong:
+        raise TinkerNomicsError(f"{listed(wrong)}; give e.g. tn.Uniform(low, high)")
+    return {canonical_path(path): value for path, value in given.items()}  # type: ignore[misc]
