@@ -51,7 +51,7 @@ def decode_step(header: GgufHeader, deployment: Deployment) -> DecodeStep:
     geometry = Geometry(header)
     decoder = any(role.pattern.startswith("dec.blk.") for role in roles.values())
     layers = layers_of(geometry, rules, _blocks(roles, dims, decoder), decoder)
-    if not any(layer.attention or layer.state for layer in layers):
+    if layers and not any(layer.attention or layer.state for layer in layers):
         geometry.faults.append(
             "no block carries attention or a recurrence: the accounting of such a model is not known"
         )
@@ -111,7 +111,7 @@ def _read(role: TensorRole, rules: ArchitectureRules, layers: tuple[Layer, ...])
     """How much of a tensor one token reads, by its name, its architecture's graph and its layer."""
     if f"{role.pattern}.{role.suffix.value}" in rules.unread:
         return Read.none
-    if role.block is None or role.pattern.startswith("enc."):
+    if role.block is None or role.block >= len(layers):
         return role.read
     layer = layers[role.block]
     if not layer.runs:

@@ -13,7 +13,8 @@ _QUERIES = frozenset({"attn_q", "attn_qkv", "attn_q_a", "attn_q_b"})
 _OUTPUTS = frozenset({"attn_output", "attn_output_a", "attn_o"})
 _BOTH = frozenset({"ssm_out", "attn_output"})
 _INDEXED = frozenset({"indexer.attn_k", "indexer.k_proj"})
-_DEFAULT_INTERVAL = 4
+_MOST_BLOCKS = 65536
+"""More blocks than any checkpoint has: a count beyond it is a fault, not a list to build."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ def layers_of(
     count = geometry.number("block_count")
     if decoder:
         count = geometry.number("decoder_block_count", count)
+    if not 0 < count <= _MOST_BLOCKS:
+        geometry.faults.append(f"block_count is {count}: 1 to {_MOST_BLOCKS} are allowed")
+        return ()
     beyond = [block for block in blocks if block >= count]
     if beyond:
         geometry.faults.append(f"there are tensors of block {min(beyond)}, and block_count is {count}")

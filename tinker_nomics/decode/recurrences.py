@@ -54,17 +54,22 @@ def state_of(geometry: Geometry, dims: dict[str, tuple[int, ...]], linear_attent
         head = geometry.number("wkv.head_size")
         return State(geometry.number("token_shift_count", 2) * width, width * head, max(1, width // max(1, head)))
     if "shortconv.conv" in dims:
-        return State(width * (geometry.number("shortconv.l_cache") - 1), 0, width)
+        return State(width * _shifts(geometry, "shortconv.l_cache"), 0, width)
     if "ssm_conv1d_q" in dims:
         head, heads = geometry.number("kda.head_dim"), geometry.number("attention.head_count")
-        return State(3 * (geometry.number("ssm.conv_kernel") - 1) * heads * head, head * head * heads, heads)
+        return State(3 * _shifts(geometry, "ssm.conv_kernel") * heads * head, head * head * heads, heads)
     if any(name.startswith("ssm_") for name in dims):
         inner, state = geometry.number("ssm.inner_size"), geometry.number("ssm.state_size")
         groups = 0 if "ssm_x" in dims else geometry.number("ssm.group_count", 0)
-        shift = (geometry.number("ssm.conv_kernel") - 1) * (inner + 2 * groups * state)
+        shift = _shifts(geometry, "ssm.conv_kernel") * (inner + 2 * groups * state)
         return State(shift, state * inner, dims["ssm_a"][-1] if dims.get("ssm_a") else 1)
     if linear_attention:
         heads = geometry.number("attention.head_count")
         head = geometry.number("attention.key_length", width // max(1, heads))
         return State(0, head * head * heads, heads)
     return None
+
+
+def _shifts(geometry: Geometry, key: str) -> int:
+    """Inputs of the past that a convolution with this kernel keeps."""
+    return max(0, geometry.number(key) - 1)

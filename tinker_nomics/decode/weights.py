@@ -12,7 +12,7 @@ from .gguf_header import GgufHeader
 from .layers import Layer
 from .stages import HeldClass, Split
 from .step_parts import StepParts
-from .tensor_roles import Read, TensorRole
+from .tensor_roles import Read, Suffix, TensorRole
 
 _DOWNS = ("ffn_down", "channel_mix_value")
 
@@ -71,6 +71,8 @@ class WeightReading:
                     )
                 else:
                     kind = wanted
+            if not row.dims and roles[row.name].product:
+                faults.append(f"the tensor {row.name!r} has no dims, and a matrix is needed")
             tensors[row.name] = Stored(kind, row.dims, row.elements // kind.block * kind.block_bytes)
         experts, used = 0, ()
         if any(role.read is Read.used for role in roles.values()):
@@ -145,9 +147,13 @@ def _units(reading: WeightReading, name: str, role: TensorRole, layer: Layer | N
     split = role.role.split
     if role.held_class is HeldClass.small_weights or split is Split.whole:
         return 1
-    tensor = reading.tensors[name]
+    if role.suffix is Suffix.bias or role.suffix is Suffix.scale:  # an expert's, which divides as its weight does
+        name = f"{name.rpartition('.')[0]}.weight"
+    tensor = reading.tensors.get(name)
+    if tensor is None:
+        return 1
     if split is Split.vocabulary:
-        return tensor.dims[-1]
+        return max(1, tensor.dims[-1])
     if split is Split.columns:
         down = reading.tensors.get(_down_of(name), tensor)
         is_down = down is not tensor or any(word in name for word in _DOWNS)
@@ -156,7 +162,7 @@ def _units(reading: WeightReading, name: str, role: TensorRole, layer: Layer | N
     if layer is None:
         return 1
     if split is Split.value_heads or layer.attention is None:
-        return layer.state.value_heads if layer.state is not None else 1
+        return max(1, layer.state.value_heads) if layer.state is not None else 1
     return layer.attention.kv_heads if split is Split.kv_heads else layer.attention.heads
 
 
