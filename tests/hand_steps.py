@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from tinker_nomics.decode.stages import HeldClass, Stage, StageKind
 from tinker_nomics.decode.step import DecodeStep, StepTotals
 from tinker_nomics.hardware import Chip, Link, Tier, TierKind, Topology

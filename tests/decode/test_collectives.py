@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from hand_steps import hand_chip, hand_link
+
 from tinker_nomics.boundary import x64
 from tinker_nomics.decode.collectives import (
     cubic_factors,

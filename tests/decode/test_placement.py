@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hand_steps import hand_chip
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hand_steps import hand_chip
+
 from tinker_nomics.boundary import x64
 from tinker_nomics.decode.placement import heat_key, place
 from tinker_nomics.decode.stages import HeldClass

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
+
 from tinker_nomics.decode.dollars import usd_per_million_tokens
 from tinker_nomics.decode.pricing import Bind, price
 from tinker_nomics.decode.refusal import DecodeRefusal
@@ -87,7 +88,8 @@ def test_a_refusal_names_every_undeclared_term() -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"bandwidth": None}, "tier bandwidth"), ({"rate": None}, "matrix rate"), ({"overhead": None}, "stage overhead"),
+        ({"bandwidth": None}, "tier bandwidth"), ({"rate": None}, "matrix rate"),
+        ({"overhead": None}, "stage overhead"),
         ({"link": None}, "link latency"), ({"link": hand_link(topology=None)}, "link topology"),
         ({"link": hand_link(bandwidth=None)}, "link bandwidth"), ({"link": hand_link(latency=None)}, "link latency"),
     ],
@@ -109,7 +111,7 @@ def test_peer_links_stand_for_the_rate_of_the_chip() -> None:
 
 def test_a_machine_too_small_is_refused_with_bytes_needed_and_had() -> None:
     with pytest.raises(
-        DecodeRefusal, match="memory capacity: 16597925888 bytes .* are needed and .* 15000000000 bytes"
+        DecodeRefusal, match=r"memory capacity: 16597925888 bytes .* are needed and .* 15000000000 bytes"
     ):
         price(STEP, Machine(hand_chip(capacity=15e9)))
     assert price(STEP, Machine(hand_chip(capacity=15e9, link=hand_link()), 2)).fits

@@ -13,6 +13,7 @@ import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tinker_nomics.boundary import x64
 from tinker_nomics.decode.chain import merged_chain
 from tinker_nomics.decode.chain_price import BEST, as_float64, price_arrays
@@ -39,7 +40,8 @@ def test_slopes_are_finite_differences(output: str, width: int) -> None:
     step = dense_step(**SMALL, context=5000)
     machine = Machine(CHIP, width, rent=2.0).arrays()
     continuous = {
-        ".chip.tier_capacity", ".chip.tier_bandwidth", ".chip.matrix_rate", ".chip.link_bandwidth", ".chip.link_latency",
+        ".chip.tier_capacity", ".chip.tier_bandwidth", ".chip.matrix_rate", ".chip.link_bandwidth",
+        ".chip.link_latency",
         ".chip.stage_overhead", ".chip.streaming_fraction", ".chip.rent",
     }  # fmt: skip
     value = jax.jit(lambda m: getattr(price_arrays(step, m, 0), output))

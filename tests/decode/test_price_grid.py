@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link
+
 from tinker_nomics.decode.dollars import usd_per_million_tokens
 from tinker_nomics.decode.grid import GridPricer, price_grid, stack_chips
 from tinker_nomics.decode.price_table import PriceTable

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class, step_of
+
 from tinker_nomics.decode.pricing import Bind, price
 from tinker_nomics.decode.stages import HeldClass, Stage, StageKind
 from tinker_nomics.decode.step import DecodeStep
@@ -25,7 +26,7 @@ def weights_and_cache(weights: float, cache: float, units: float = 2.0**40) -> D
 
 @pytest.mark.parametrize(("sequences", "milliseconds"), [(1, 4.521), (64, 7.045)])
 def test_llama_8b_on_one_h100(sequences: int, milliseconds: float) -> None:
-    """15.010 GB of matrices, head and F32 norms and 0.134 GB of cache per sequence over 3.35 TB/s (NVIDIA H100 SXM)."""
+    """15.010 GB of matrices, head and F32 norms and 0.134 GB of cache per sequence over 3.35 TB/s (H100 SXM)."""
     step = dense_step(**LLAMA_8B, context=1024, sequences=sequences)
     cost = price(step, Machine(hand_chip(3.35e12, rate=989.4e12)))
     assert cost.moved_bytes == pytest.approx(15.010e9 + 0.1342e9 * sequences, rel=2e-4)
@@ -38,7 +39,7 @@ SCALING_BOOK = [(1, 4.98, 4.17), (8, 12.13, 5.60), (16, 20.30, 7.23), (32, 36.65
 
 @pytest.mark.parametrize(("batch", "milliseconds", "a_fifth"), [*SCALING_BOOK, (240, 249.09, 52.99)])
 def test_llama_2_13b_on_eight_tpu_v5e(batch: int, milliseconds: float, a_fifth: float) -> None:
-    """Austin et al., How to Scale Your Model (2025), Applied Inference: 26 GB of bf16, context 8192, 0.82 TB/s a chip."""
+    """Austin et al., How to Scale Your Model (2025): 26 GB of bf16, context 8192, 0.82 TB/s a chip."""
     cache = 2 * 40 * 40 * 128 * 8192 * 2.0
     machine = Machine(hand_chip(0.82e12, rate=197e12, link=hand_link(Topology.TORUS2D)), 8)
     full = price(weights_and_cache(26e9, batch * cache), machine).floor
@@ -95,7 +96,7 @@ def test_gpt_fast_on_a100(model: str) -> None:
 
 @pytest.mark.parametrize(("ranks", "nodes", "microseconds"), [(2, 1, 8.0), (4, 1, 10.4), (8, 1, 15.2)])
 def test_epoch_latency_of_an_all_reduce(ranks: int, nodes: int, microseconds: float) -> None:
-    """Epoch AI (arXiv 2506.04645): NCCL latency 6.8 + 1.2 (r - 1) + 10 log2(nodes) us, declared as the link's latency."""
+    """Epoch AI (arXiv 2506.04645): NCCL latency 6.8 + 1.2 (r - 1) + 10 log2(nodes) us, as the latency of the link."""
     latency = (6.8 + 1.2 * (ranks - 1) + 10 * math.log2(nodes)) * 1e-6
     assert latency * 1e6 == pytest.approx(microseconds, abs=0.05)
     step = dense_step(**{**LLAMA_8B, "layers": 1})
@@ -107,7 +108,7 @@ def test_epoch_latency_of_an_all_reduce(ranks: int, nodes: int, microseconds: fl
 
 
 def test_waferllm_llama_8b_on_wse2() -> None:
-    """WaferLLM (OSDI 25), Tables 4 and 8: 16 GB over 20 PB/s is 0.8 us, measured 370 us: the link and the stages rule."""
+    """WaferLLM (OSDI 25), Tables 4 and 8: 16 GB over 20 PB/s is 0.8 us, measured 370 us: link and stages rule."""
     wafer = hand_chip(20e15, 40e9, None, overhead=None)
     cost = price(one_class(16.06e9), Machine(wafer))
     assert cost.floor * 1e6 == pytest.approx(0.8, abs=0.01)
