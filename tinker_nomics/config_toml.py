@@ -75,7 +75,9 @@ def read_table(source: str | Path, what: str) -> tuple[dict[str, Any], Path | No
     try:
         return tomllib.loads(text), path
     except tomllib.TOMLDecodeError as error:
-        raise TinkerNomicsError(f"{what}: {path or 'the text'} is not TOML: {error}") from None
+        lines = text.split("\n")
+        where = str(error).replace("at end of document", f"at line {len(lines)}, column {len(lines[-1]) + 1}, the end")
+        raise TinkerNomicsError(f"{what}: {path or 'the text'} is not TOML: {where}") from None
 
 
 def from_toml(

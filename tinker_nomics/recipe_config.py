@@ -56,11 +56,13 @@ class _Gathering:
             if all(path in self.overrides for path in required):
                 self.notes.append(f"{what} {name}: not in the catalog, all its figures are the caller's")
             else:
-                # the nameless figures would each be reported as missing; the lookup's own message is the better one
                 self.problems.append(Problem(what, name, str(error)))
-                for path in required:
-                    self.values.setdefault(path, 1.0)
+                self.excuse(paths)
         return None
+
+    def excuse(self, paths: tuple[str, ...]) -> None:
+        """Fill figures whose lookup failed: each would be reported as missing, and the lookup's message is the better."""
+        self.values.update({path: 1.0 for path in paths if self.values.get(path) is None})
 
     def add(self, values: Mapping[str, float | None], label: str) -> None:
         """Take values whose source is `label`."""
@@ -153,13 +155,14 @@ def _prices(gathering: _Gathering, model_id: str | None, given: str | None) -> s
     own = given is not None and is_file(given)
     date = given if given is not None and not own else catalog.newest_price_date()
     gathering.choices["prices"] = given if own else date
-    if model_id is None:
+    if not own and any(problem.path == "model" for problem in gathering.problems):
+        gathering.excuse(paths)
         return date
     row = gathering.look_up(
         "prices",
         given or date,
         paths,
-        lambda: catalog.PriceRow.from_toml(Path(str(given))) if own else catalog.price(model_id, date),
+        lambda: catalog.PriceRow.from_toml(Path(str(given))) if own else catalog.price(str(model_id), date),
     )
     if row is not None:
         gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
@@ -186,6 +189,9 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
                             f"Give {registry()[path].flag}, or take another chip.")
                 )
     gathering.add({"cluster.gpus": float(gpus) if gpus is not None else DEFAULT_GPUS}, "as asked")
+    if chip is None and any(problem.path == "chip" for problem in gathering.problems):
+        gathering.excuse(("cluster.price_per_gpu_hour",))
+        return
     chip_id = gathering.choices["chip"]
     rent = gathering.look_up(
         "provider", provider or "median", ("cluster.price_per_gpu_hour",), lambda: catalog.rent(chip_id, date, provider)

@@ -1,0 +1,107 @@
+"""From names to numbers and to TOML and back; what is missing or wrong is said at once."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+
+import tinker_nomics as tn
+from tinker_nomics.errors import TinkerNomicsError
+
+
+def worked(**more):
+    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05", **more)
+
+
+def test_the_readme_run_without_growth_costs_80_dollars():
+    estimate = tn.estimate(tn.replace(worked(), {"workload.length_growth": 1.0}))
+    assert estimate.tinker.rollout == pytest.approx(37.75, abs=0.005)
+    assert estimate.tinker.train == pytest.approx(37.75, abs=0.005)
+    assert estimate.tinker.prefill == pytest.approx(4.79, abs=0.005)
+    assert estimate.tinker.total == pytest.approx(80.29, abs=0.005)
+
+
+def test_names_are_forgiven_case_and_the_part_before_the_slash():
+    config = tn.Config.from_recipe("MATH_RL", model="qwen3-8b", chip="H100-SXM", prices="2026-01-05")
+    assert config.provenance.choices["model"] == "Qwen/Qwen3-8B"
+    assert config.to_dict() == worked().to_dict()
+
+
+def test_toml_gives_an_equal_configuration_back(tmp_path):
+    config = tn.replace(worked(), {"workload.rollouts_per_prompt": 32, "cluster.mfu": 0.2, "schedule.kind": "async"})
+    path = tmp_path / "run.toml"
+    path.write_text(config.to_toml())
+    for source in (config.to_toml(), path, str(path)):
+        again = tn.Config.from_toml(source)
+        assert again.to_dict() == config.to_dict()
+        assert jax.tree.structure(again) == jax.tree.structure(config)
+        assert set(again.provenance.overridden) == {"workload.rollouts_per_prompt", "cluster.mfu"}
+        assert again.to_toml() == config.to_toml()
+
+
+def test_wrong_toml_is_placed():
+    with pytest.raises(TinkerNomicsError, match=r"line 2, column"):
+        tn.Config.from_toml('[choices]\nrecipe = "math_rl')
+    with pytest.raises(TinkerNomicsError, match="there is no file"):
+        tn.Config.from_toml("nowhere.toml")
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_toml('[choices]\nrecipy = "math_rl"\n[workload]\nstepz = 3\n[clustr]\ngpus = 1\n')
+    assert {problem.path for problem in caught.value.problems} == {"choices.recipy", "workload.stepz", "clustr"}
+    assert "workload.steps" in str(caught.value)
+
+
+def test_what_a_recipe_does_not_state_is_asked_for_at_once():
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_recipe("harbor_rl")
+    assert {problem.path for problem in caught.value.problems} == {
+        "workload.prompt_tokens",
+        "workload.steps",
+        "sandbox.seconds",
+    }
+    overrides = {"workload.prompt_tokens": 2000, "workload.steps": 50, "sandbox.seconds": 60}
+    estimate = tn.estimate(tn.Config.from_recipe("harbor_rl", overrides=overrides))
+    assert estimate.tinker.sandbox > 0 and estimate.tinker.sandbox == estimate.self_hosted.sandbox
+
+
+def test_unknown_names_are_reported_together_with_the_nearest():
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-9B", chip="h1000", sandbox="modall")
+    message = str(caught.value)
+    assert {problem.path for problem in caught.value.problems} == {"model", "chip", "sandbox"}
+    assert "Qwen/Qwen3-8B" in message and "h100" in message and "modal" in message
+
+
+def test_a_retired_model_is_refused_with_its_last_date():
+    with pytest.raises(tn.ConfigError, match="2026-"):
+        tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-32B", prices="2026-10-07")
+
+
+def test_a_chip_without_a_figure_is_named():
+    with pytest.raises(tn.ConfigError, match=r"cluster\.chip\.matrix_rate"):
+        tn.Config.from_recipe("math_rl", chip="m3-max", overrides={"cluster.price_per_gpu_hour": 1})
+
+
+def test_overrides_are_parsed_and_told():
+    config = worked(overrides={"cluster.chip.bandwidth": "4.8 TB/s", "prices.sample": "$0.5"})
+    assert (config.cluster.chip.bandwidth, config.prices.sample) == (4.8e12, 0.5)
+    assert any("cluster.chip.bandwidth, prices.sample" in note for note in tn.estimate(config).notes)
+
+
+def test_own_rows_come_from_toml(tmp_path):
+    (tmp_path / "prices.toml").write_text("prefill = 0.1\nsample = 0.2\ntrain = 0.3\nstorage = 0.1\n")
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices=str(tmp_path / "prices.toml"))
+    assert (config.prices.prefill, config.prices.sample, config.prices.train) == (0.1, 0.2, 0.3)
+    chip = tn.catalog.chip("h100-sxm")
+    (tmp_path / "chip.toml").write_text(chip.to_toml())
+    own = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=str(tmp_path / "chip.toml"))
+    assert own.to_dict() == worked().to_dict()
+
+
+def test_a_run_of_ones_own_needs_no_recipe():
+    with pytest.raises(tn.ConfigError, match=r"workload\.prompts_per_step"):
+        tn.Config.from_toml('[choices]\nmodel = "Qwen3-8B"\nprices = 2026-01-05\n')
+    text = (
+        '[choices]\nmodel = "Qwen3-8B"\nprices = 2026-01-05\n[workload]\nprompts_per_step = 64\n'
+        "rollouts_per_prompt = 16\ncompletion_tokens = 512\nprompt_tokens = 200\nsteps = 180\n"
+    )
+    assert tn.Config.from_toml(text).to_dict() == worked().to_dict()
