@@ -153,6 +153,15 @@ def test_a_file_opened_as_text_is_refused(tmp_path):
         read_header(file)
 
 
+def test_a_read_that_gives_no_bytes_is_refused():
+    class Empty:
+        def read(self, count: int) -> None:
+            return None
+
+    with pytest.raises(GgufError, match="read gave a NoneType; allowed: bytes"):
+        read_header(Empty())
+
+
 def test_other_sources_are_refused(tmp_path):
     with pytest.raises(GgufError, match=r"a int holds no header.*allowed: a path"):
         read_header(3)

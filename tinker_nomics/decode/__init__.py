@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .accounting import decode_step as decode_step
+    from .chain_price import precision_index as precision_index
+    from .chain_price import price_arrays as price_arrays
     from .deployment import Deployment as Deployment
     from .deployment import WeightBytes as WeightBytes
+    from .dollars import usd_per_million_tokens as usd_per_million_tokens
     from .ggml_types import GGML_TYPES_SOURCE as GGML_TYPES_SOURCE
     from .ggml_types import GgmlType as GgmlType
     from .gguf_error import GgufError as GgufError
@@ -23,14 +26,13 @@ if TYPE_CHECKING:
     from .pricing import DecodeCost as DecodeCost
     from .pricing import StageCost as StageCost
     from .pricing import price as price
-    from .pricing import price_arrays as price_arrays
     from .refusal import DecodeRefusal as DecodeRefusal
+    from .stages import Held as Held
+    from .stages import HeldClass as HeldClass
+    from .stages import Split as Split
+    from .stages import Stage as Stage
+    from .stages import StageKind as StageKind
     from .step import DecodeStep as DecodeStep
-    from .step import Held as Held
-    from .step import HeldClass as HeldClass
-    from .step import Split as Split
-    from .step import Stage as Stage
-    from .step import StageKind as StageKind
     from .tensor_table import TensorRow as TensorRow
 
 _HOME = {
@@ -44,22 +46,24 @@ _HOME = {
     "Deployment": "deployment",
     "WeightBytes": "deployment",
     "DecodeStep": "step",
-    "Held": "step",
-    "HeldClass": "step",
-    "Stage": "step",
-    "StageKind": "step",
-    "Split": "step",
+    "Held": "stages",
+    "HeldClass": "stages",
+    "Stage": "stages",
+    "StageKind": "stages",
+    "Split": "stages",
     "decode_step": "accounting",
     "DecodeRefusal": "refusal",
     "price": "pricing",
-    "price_arrays": "pricing",
+    "price_arrays": "chain_price",
+    "precision_index": "chain_price",
     "DecodeCost": "pricing",
     "StageCost": "pricing",
     "Bind": "pricing",
     "price_grid": "grid",
+    "usd_per_million_tokens": "dollars",
 }
 
-__all__ = list(_HOME)
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -139,8 +139,8 @@ class ByteWindow:
         piece = self._read(count)
         if isinstance(piece, str):
             raise GgufError("the source gives text", allowed='bytes: open the file in binary mode, open(path, "rb")')
-        if piece is None:
-            raise GgufError("the source has no bytes ready", allowed="a source whose read waits for its bytes")
+        if not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise GgufError(f"the source's read gave a {type(piece).__name__}", allowed="bytes, b'' at the end only")
         return bytes(piece)
 
 
