@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .errors import ConfigError, Problem, TinkerNomicsError
@@ -101,7 +101,11 @@ class Architecture:
         return STATE_BYTES * sum(group.state_elements for group in self.groups)
 
     def kv_cache_bytes(
-        self, context: float, sequences: float = 1.0, bytes_per_element: float = CACHE_BYTES, whole_windows: bool = False
+        self,
+        context: float,
+        sequences: float = 1.0,
+        bytes_per_element: float = CACHE_BYTES,
+        whole_windows: bool = False,
     ) -> float:
         """Cache bytes that `sequences` sequences of `context` tokens each hold [B].
 
@@ -143,8 +147,8 @@ class Architecture:
 
     @property
     def lora_components(self) -> dict[str, float]:
-        """Exact LoRA parameters per unit of rank: {"attn", "mlp", "unembed"}; routers never, the head even when tied."""
-        totals = dict.fromkeys(COMPONENTS, 0.0)
+        """Exact LoRA parameters per unit of rank by component; routers never, the head even when tied."""
+        totals: dict[str, float] = dict.fromkeys(COMPONENTS, 0.0)
         for group in self.groups:
             totals[group.component] += group.lora_parameters(self.hidden)
         totals["unembed"] = float(self.hidden + self.vocab)
@@ -192,11 +196,12 @@ class Architecture:
         """
         problems: list[Problem] = []
         head: dict[str, Any] = {}
-        for name, kind in (("hidden", int), ("vocab", int), ("tied", bool)):
-            value = table.get(name)
-            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool) or (kind is int and value <= 0):
-                problems.append(Problem(f"{where}.{name}", value, "true or false" if kind is bool else "a whole number > 0"))
-            head[name] = value
+        for name in ("hidden", "vocab", "tied"):
+            head[name] = value = table.get(name)
+            if name == "tied" and not isinstance(value, bool):
+                problems.append(Problem(f"{where}.tied", value, "true or false"))
+            elif name != "tied" and (isinstance(value, bool) or not isinstance(value, int) or value <= 0):
+                problems.append(Problem(f"{where}.{name}", value, "a whole number > 0"))
         groups: list[LayerGroup] = []
         for name, rows in table.items():
             if name in ("kind", "hidden", "vocab", "tied"):
@@ -254,8 +259,6 @@ def _group(kind: type[LayerGroup], row: object, where: str, problems: list[Probl
             problems.append(Problem(f"{where}.{name}", value, "true or false"))
         elif declared == "str" and not isinstance(value, str):
             problems.append(Problem(f"{where}.{name}", value, "text"))
-    from dataclasses import MISSING
-
     for name, field in allowed.items():
         if field.default is MISSING and name not in row:
             problems.append(Problem(f"{where}.{name}", None, "is needed: a whole number"))

@@ -1,15 +1,18 @@
 """Reading an architecture from a Hugging Face ``config.json``: the file, its fields, and what of it is not understood.
 
 `architecture_families.py` says which layers a family has. A default is taken only where the format itself defines one
-(kv heads = heads, head_dim = hidden / heads, the family's tied flag); anything else that is missing is named in an error,
-and any field that nobody read is named in ``Architecture.unknown_fields``.
+(kv heads = heads, head_dim = hidden / heads, the family's tied flag); anything else that is missing is named in an
+error, and any field that nobody read is named in ``Architecture.unknown_fields``.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +21,11 @@ from .architecture_families import FAMILIES, TIED_BY_DEFAULT, WRAPPERS
 from .catalog.lookup import nearest
 from .errors import listed
 
-# fields that say nothing about geometry, whatever the family
-_ELSEWHERE = frozenset(
-    """_name_or_path _attn_implementation add_cross_attention architectures attention_bias attention_dropout attention_in_multiplier
-    attention_multiplier attention_out_multiplier attn_logit_softcapping attn_pdrop aux_loss_alpha auto_map bad_words_ids
-    begin_suppress_tokens bos_token_id cache_implementation chunk_size clip_qkv decoder_start_token_id dtype embd_pdrop
-    embedding_multiplier eos_token_id expand ep_size experts_implementation final_logit_softcapping finetuning_task generation_config
-    hidden_act hidden_activation hidden_dropout id2label image_token_id image_token_index initial_context_length initializer_range
-    initializer_factor is_decoder is_encoder_decoder key_multiplier label2id layer_norm_epsilon lm_head_multiplier logits_scaling
-    long_factor mamba_chunk_size mamba_conv_bias mamba_hidden_act mamba_norm_before_gate mamba_proj_bias mamba_rms_norm
-    mamba_ssm_cache_dtype max_position_embeddings max_window_layers mlp_bias mlp_hidden_act mlp_multipliers model_max_length model_type
-    moe_aux_loss_coeff moe_grouped_topk moe_implementation moe_layer_freq moe_renormalize moe_router_activation_func
-    moe_router_dtype moe_router_enable_expert_bias moe_router_score_function moe_shared_expert_overlap mtp_hybrid_override_pattern
-    mtp_layers_block_type mtp_loss_scaling_factor mtp_num_hidden_layers mtp_use_dedicated_embeddings n_group norm_eps
-    norm_topk_prob num_expert_group num_key_value_groups num_logits_to_keep num_mtp_layers num_nextn_predict_layers
-    original_max_position_embeddings output_router_logits pad_token_id partial_rotary_factor position_embedding_type pretraining_tp
-    projectors_bias qkv_bias quantization_config query_pre_attn_scalar rescale_prenorm_residual resid_pdrop residual_in_fp32
-    residual_multiplier rms_norm_eps rope_interleave rope_local_base_freq rope_parameters rope_scaling rope_theta rope_type
-    routed_scaling_factor router_aux_loss_coef router_jitter_noise scoring_func seq_aux ssm_in_multiplier ssm_multipliers
-    ssm_out_multiplier swiglu_alpha swiglu_limit tie_encoder_decoder time_step_floor time_step_limit time_step_max time_step_min
-    time_step_rank tokenizer_class topk_group topk_method torch_dtype torchscript transformers_version use_bias use_cache use_conv_bias
-    use_grouped_topk use_mamba_kernels use_qk_norm use_bidirectional_attention use_sliding_window video_token_id vision_config
-    audio_config vision_end_token_id vision_start_token_id mm_tokens_per_image boi_token_index eoi_token_index rope_local_theta
-    head_dim_unused mla_use_nope sliding_window_size_unused cope_interval use_mla attn_output_gate moe_router_topk_scaling_factor
-    unk_token_id sep_token_id media_placeholder_token_id ignore_index text_hidden_size num_local_heads""".split()
-)
+
+@cache
+def _elsewhere() -> frozenset[str]:
+    text = resources.files("tinker_nomics").joinpath("architecture_fields.toml").read_text(encoding="utf-8")
+    return frozenset(tomllib.loads(text)["no_geometry"])
 
 
 class Fields:
@@ -126,7 +109,7 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
         raise ArchitectureError(f"{where}: a {family} config needs {listed(dict.fromkeys(fields.missing))}")
     if not hidden or not vocab or not groups:
         raise ArchitectureError(f"{where}: hidden_size, vocab_size and the number of layers must be above zero")
-    unknown = sorted(set(inner) - fields.read - _ELSEWHERE)
+    unknown = sorted(set(inner) - fields.read - _elsewhere())
     return Architecture(
         family, hidden, vocab, bool(family in TIED_BY_DEFAULT if tied is None else tied), groups, tuple(unknown)
     )

@@ -227,7 +227,7 @@ def _nemotron_h(f: Fields) -> list[LayerGroup]:
         f.missing.append("layers_block_type")
         return []
     names = {"linear_attention": "mamba", "full_attention": "attention"}
-    count = Counter(letters.get(kind, names.get(kind, kind)) for kind in pattern)
+    count = Counter(str(letters.get(kind, names.get(kind, kind))) for kind in pattern)
     f.value("num_hidden_layers", "sliding_window")
     unknown = sorted(set(count) - set(letters.values()))
     if unknown:
@@ -259,7 +259,7 @@ def _nemotron_h(f: Fields) -> list[LayerGroup]:
                 latent=f.value("moe_latent_size"),
             )
         )
-    f.value("intermediate_size", "moe_latent_size", *(["n_routed_experts", "moe_intermediate_size"]))
+    f.value("intermediate_size", "moe_latent_size", "n_routed_experts", "moe_intermediate_size")
     return groups
 
 

@@ -1,4 +1,4 @@
-"""Reading an architecture from a GGUF header or ledger: widths from the tensor table, windows and heads from the metadata.
+"""Reading an architecture from a GGUF header or ledger: widths from the tensor table, heads and windows from metadata.
 
 The groups that come out are held to the table: their matrix parameters are the sum of the header's matrix tensors,
 or the header is refused. Blocks for multi-token prediction are left out, as in a ``config.json``.
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 Dims = dict[str, tuple[int, ...]]
 
-_MATRICES = frozenset(
-    """attn_q attn_k attn_v attn_qkv attn_output attn_gate attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b attn_k_b attn_v_b
-    indexer.attn_k indexer.attn_q_b indexer.k_proj indexer.proj ffn_gate ffn_up ffn_down ffn_gate_exps ffn_up_exps ffn_down_exps
-    ffn_gate_up_exps ffn_gate_shexp ffn_up_shexp ffn_down_shexp ffn_gate_inp ffn_gate_inp_shexp ffn_latent_down ffn_latent_up
-    ssm_in ssm_out ssm_alpha ssm_beta ssm_ba ssm_f_a ssm_f_b ssm_g_a ssm_g_b""".split()
-)
+# fmt: off
+_MATRICES = frozenset({
+    "attn_q", "attn_k", "attn_v", "attn_qkv", "attn_output", "attn_gate", "attn_q_a", "attn_q_b", "attn_kv_a_mqa",
+    "attn_kv_b", "attn_k_b", "attn_v_b", "indexer.attn_k", "indexer.attn_q_b", "indexer.k_proj", "indexer.proj",
+    "ffn_gate", "ffn_up", "ffn_down", "ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_up_exps",
+    "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp", "ffn_gate_inp", "ffn_gate_inp_shexp", "ffn_latent_down",
+    "ffn_latent_up", "ssm_in", "ssm_out", "ssm_alpha", "ssm_beta", "ssm_ba", "ssm_f_a", "ssm_f_b", "ssm_g_a",
+    "ssm_g_b",
+})
+# fmt: on
 _APART = ("norm", "conv1d", "rope", "ssm_a", "ssm_d", "sinks", "scale", "exp_probs", ".bias")
 
 
@@ -133,7 +137,9 @@ def _merge(groups: list[LayerGroup]) -> tuple[LayerGroup, ...]:
 
 def _matrix_parameters(outside: Dims, trunk: list[Dims], refuse: Any) -> int:
     total = _elements(outside["token_embd"]) + _elements(outside.get("output", ()) or (0,))
-    strange = [name for name, dims in outside.items() if name not in ("token_embd", "output") and _is_strange(name, dims)]
+    strange = [
+        name for name, dims in outside.items() if name not in ("token_embd", "output") and _is_strange(name, dims)
+    ]
     for dims in trunk:
         both = "attn_k_b" in dims and "attn_kv_b" in dims
         for name, shape in dims.items():

@@ -4,8 +4,8 @@ Every group answers the same questions for a hidden width ``d``: matrix paramete
 parameters per rank, cache elements per token, recurrent state, and FLOP per context token. Geometry is integers; the
 answers are exact products of them. Norms, biases, convolution kernels and per-head vectors are never counted here.
 
-LoRA closed forms: one factor pair of rank r on a matrix ``a x b`` has ``r (a + b)`` parameters; the experts of one layer
-share the factor on the hidden side. They reproduce the per-component table of ``tinker-cookbook`` 0.6.1.
+LoRA closed forms: one factor pair of rank r on a matrix ``a x b`` has ``r (a + b)`` parameters; the experts of one
+layer share the factor on the hidden side. They reproduce the per-component table of ``tinker-cookbook`` 0.6.1.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class LayerGroup(ABC):
 class Attention(LayerGroup):
     """Softmax attention with grouped key/value heads, global or in a sliding window.
 
-    ``gate``: "fused" doubles the query matrix (Qwen3.5), "separate" is a matrix of its own. ``relative_dim`` is the width
-    per head of a relative-position projection. ``stores_cache`` is False for layers that read another layer's cache.
-    ``value_projection`` is False where the value is the key.
+    ``gate``: "fused" doubles the query matrix (Qwen3.5), "separate" is a matrix of its own. ``relative_dim`` is the
+    width per head of a relative-position projection. ``stores_cache`` is False for layers that read another layer's
+    cache. ``value_projection`` is False where the value is the key.
     """
 
     kind: ClassVar[str] = "attention"
@@ -137,8 +137,8 @@ class Attention(LayerGroup):
 class LatentAttention(LayerGroup):
     """Multi-head latent attention: one compressed row per token, ``kv_rank + rope_dim`` elements, is cached.
 
-    ``indexer_layers`` of the layers carry a sparse-attention indexer with ``indexer_heads`` heads of ``indexer_dim``, which
-    caches ``indexer_dim`` elements more; LoRA leaves it alone.
+    ``indexer_layers`` of the layers carry a sparse-attention indexer with ``indexer_heads`` heads of ``indexer_dim``,
+    which caches ``indexer_dim`` elements more; LoRA leaves it alone.
     """
 
     kind: ClassVar[str] = "latent_attention"
@@ -242,7 +242,7 @@ class KimiDelta(LayerGroup):
 
 @dataclass(frozen=True)
 class Mamba2(LayerGroup):
-    """Mamba-2 mixer of inner width ``heads x head_dim`` with ``groups`` shared input/output maps of ``state`` elements."""
+    """Mamba-2 mixer of inner width ``heads x head_dim`` with ``groups`` shared maps to and from ``state`` elements."""
 
     kind: ClassVar[str] = "mamba2"
     layers: int

@@ -62,4 +62,6 @@ def find(name: object, ids: Iterable[str], what: str, aliases: Mapping[str, str]
             return fits.pop()
         if fits:
             raise CatalogError(f"{name!r} fits several {what} rows: {listed(sorted(fits))}; write one of them")
-    raise CatalogError(f"no {what} {name!r} in the catalog; the nearest are {listed(nearest(name, ids, aliases=aliases))}")
+    raise CatalogError(
+        f"no {what} {name!r} in the catalog; the nearest are {listed(nearest(name, ids, aliases=aliases))}"
+    )

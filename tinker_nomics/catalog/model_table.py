@@ -100,8 +100,10 @@ class ModelRow:
         if not table.get("id"):
             problems.append(Problem("id", table.get("id"), "is needed: a name for the model"))
         architecture = _geometry(table, folder, problems)
-        numbers = {key: quantity(table, key, unit, problems, positive=key in ("parameters", "active_parameters"))
-                   for key, unit in _NUMBERS.items()}
+        numbers = {
+            key: quantity(table, key, unit, problems, positive=key in ("parameters", "active_parameters"))
+            for key, unit in _NUMBERS.items()
+        }
         own = {key: value for key, value in numbers.items() if value is not None}
         if architecture is None and "parameters" not in own and "architecture" not in table and "config" not in table:
             problems.append(Problem("parameters", None, "is needed where no architecture is given"))
@@ -147,7 +149,12 @@ def _rows() -> dict[str, ModelRow]:
             nothing: dict[str, Any] = dict.fromkeys(_NUMBERS)
             nothing["lora_parameters_per_rank"] = float(sum(parts.values()))
             rows[identity] = ModelRow(
-                identity, None, **nothing, source=table["source"], date=table["date"], status=table["status"],
+                identity,
+                None,
+                **nothing,
+                source=table["source"],
+                date=table["date"],
+                status=table["status"],
                 note="only its LoRA parameters are published: no source here gives the architecture",
             )
     return rows

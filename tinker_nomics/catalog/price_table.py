@@ -1,4 +1,4 @@
-"""Tinker's price lists by date: the newest on or before a run's date, incomplete ones laid over the complete one before."""
+"""Tinker's price lists by date: the newest on or before a run's date; incomplete ones overlay the complete one."""
 
 from __future__ import annotations
 
@@ -76,8 +76,13 @@ class PriceRow:
         date = str(table.get("date", ""))
         filled: dict[str, Any] = dict(rates)
         return cls(
-            model=str(table.get("model", "")), **filled, storage=_storage() if storage is None else storage,
-            list_date=date, source=str(table.get("source", "")) or "given by the user", date=date, context=context,
+            model=str(table.get("model", "")),
+            **filled,
+            storage=_storage() if storage is None else storage,
+            list_date=date,
+            source=str(table.get("source", "")) or "given by the user",
+            date=date,
+            context=context,
             note=str(table.get("note", "")),
         )
 
@@ -201,7 +206,7 @@ def price(name: str, date: object = None) -> PriceRow:
         gone = min(start for start, _, _ in _lists() if start > before[-1] and identity not in prices(start))
         raise CatalogError(
             f"Tinker no longer serves {identity}: the list of {table.date} does not have it. It was last listed on "
-            f"{before[-1]} and served until {gone - datetime.timedelta(days=1)}; take a date up to then or another model"
+            f"{before[-1]} and served until {gone - datetime.timedelta(days=1)}; take such a date or another model"
         )
     first = min(start for start, _, rows in _lists() if identity in rows)
     raise CatalogError(

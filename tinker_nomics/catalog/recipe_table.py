@@ -1,4 +1,4 @@
-"""Recipes: what the Tinker Cookbook states for each of its reinforcement-learning runs, value by value with its label."""
+"""Recipes: what the Tinker Cookbook states for its reinforcement-learning runs, value by value with its label."""
 
 from __future__ import annotations
 

@@ -53,8 +53,10 @@ class ReferenceRun:
 
 
 def _row(table: Mapping[str, Any]) -> ReferenceRun:
-    row = {key: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-           for key, value in table.items()}
+    row: dict[str, Any] = {
+        key: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        for key, value in table.items()
+    }
     row["missing"] = tuple(row.get("missing", ()))
     return ReferenceRun(**row)
 

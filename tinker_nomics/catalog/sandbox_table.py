@@ -46,7 +46,9 @@ class SandboxRow:
 
 @cache
 def _rows() -> dict[str, SandboxRow]:
-    return {row["name"]: SandboxRow(**{"cores": None, "gib": None} | row) for row in packaged("sandboxes.toml")["sandbox"]}
+    return {
+        row["name"]: SandboxRow(**{"cores": None, "gib": None} | row) for row in packaged("sandboxes.toml")["sandbox"]
+    }
 
 
 def sandboxes() -> tuple[SandboxRow, ...]:

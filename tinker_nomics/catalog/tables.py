@@ -18,7 +18,7 @@ from .lookup import CatalogError
 @cache
 def packaged(name: str) -> dict[str, Any]:
     """The table `name` of the package, parsed once."""
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return tomllib.loads(resources.files("tinker_nomics.catalog").joinpath(name).read_text(encoding="utf-8"))
 
 
 def users_own(given: str | os.PathLike[str], what: str) -> tuple[dict[str, Any], Path | None]:
@@ -63,7 +63,7 @@ def quantity(
     except TinkerNomicsError as error:
         problems.append(Problem(key, given, str(error)))
         return None
-    if not (0.0 < value if positive else 0.0 <= value) or value == float("inf"):
+    if not (value > 0.0 if positive else value >= 0.0) or value == float("inf"):
         problems.append(Problem(key, given, f"a finite number {'>' if positive else '>='} 0 [{unit}]"))
         return None
     return value
