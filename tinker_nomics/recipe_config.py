@@ -53,7 +53,7 @@ class _Gathering:
             return find()
         except TinkerNomicsError as error:
             required = [path for path in paths if not registry()[path].optional and registry()[path].default is None]
-            if all(path in self.overrides for path in required):
+            if required and all(path in self.overrides for path in required):
                 self.notes.append(f"{what} {name}: not in the catalog, all its figures are the caller's")
             else:
                 self.problems.append(Problem(what, name, str(error)))
