@@ -146,6 +146,21 @@ def test_the_tensor_data_are_never_read():
     assert source.given <= 2**20
 
 
+def test_absent_data_are_reported_not_refused(tmp_path):
+    path = tmp_path / "model.gguf"
+    start = len(LLAMA) + -len(LLAMA) % 32
+    header = read_header(LLAMA)
+    last = header.tensors[-1]
+    assert last.offset is not None
+    end = last.offset + last.bytes
+    for there in (0, 1, 5000, end - 1, end, end + 100):
+        path.write_bytes(LLAMA + bytes(start - len(LLAMA) + there))
+        assert read_header(path).missing_data_bytes == max(end - there, 0)
+    assert header.missing_data_bytes == end
+    assert read_header(Reader(LLAMA, 4096)).missing_data_bytes is None
+    assert read_header(header.to_ledger()).missing_data_bytes is None
+
+
 def test_a_file_opened_as_text_is_refused(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(b"GGUF" + bytes(20))

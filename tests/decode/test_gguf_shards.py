@@ -47,6 +47,7 @@ def test_followed_from_the_first_shard_the_folder_or_an_open_file(three: list[Pa
         assert (header.parameters, header.weight_bytes) == (24, 96)
         assert [shard.name for shard in header.shards] == [path.name for path in three]
         assert [shard.tensors for shard in header.shards] == [0, 2, 1]
+    assert headers[0].missing_data_bytes == 96
 
 
 def test_other_files_in_the_folder_do_not_matter(three: list[Path]):

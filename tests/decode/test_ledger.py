@@ -183,6 +183,13 @@ def test_broken_ledgers_are_refused_by_place(name: str):
     assert caught.value.allowed
 
 
+def test_what_is_no_ledger_is_refused_by_its_type():
+    with pytest.raises(GgufError, match="a list is no ledger; allowed: a path"):
+        HeaderSource.from_ledger([])  # type: ignore[arg-type]
+    with pytest.raises(GgufError, match="is neither a path nor a ledger"):
+        HeaderSource.from_ledger("a\0b")
+
+
 def test_an_error_names_the_file(tmp_path):
     path = tmp_path / "typed.json"
     path.write_text('{"metadata": {"a": null}, "tensors": []}')

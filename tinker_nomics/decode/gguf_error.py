@@ -14,6 +14,8 @@ class GgufError(TinkerNomicsError):
         offset: the byte at which the faulty item starts [B].
         allowed: what may stand there.
         bytes_needed: for input that ends too early, the fewest bytes from its start that could hold the header [B].
+            Text lengths are unknown before they are read, so whoever fetches a file in steps takes the larger of this
+            and twice what was there.
         source: the file's name, where there is one.
     """
 

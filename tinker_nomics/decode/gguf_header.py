@@ -96,6 +96,21 @@ class GgufHeader:
             )
         return sum(row.bytes for row in self.tensors)
 
+    @property
+    def missing_data_bytes(self) -> int | None:
+        """Bytes of tensor data after the end of the files [B]: 0 for whole files, all for a header alone.
+
+        None where that is unknown: for a ledger, and for sources whose length is unknown.
+        """
+        present = [shard.data_bytes for shard in self.shards if shard.data_bytes is not None]
+        if not present or len(present) < len(self.shards):
+            return None
+        ends = [0] * len(present)
+        for row in self.tensors:
+            if row.offset is not None and not isinstance(row.type, UnknownType):
+                ends[row.shard] = row.offset + row.bytes
+        return sum(max(end - there, 0) for end, there in zip(ends, present))
+
     @cached_property
     def tensor(self) -> dict[str, TensorRow]:
         """The tensor table by name."""

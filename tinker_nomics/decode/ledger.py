@@ -43,6 +43,8 @@ class HeaderSource(GgufHeader):
             return _from_object(cls, source)
         if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{")):
             return _from_object(cls, _parsed(source))
+        if not isinstance(source, (str, os.PathLike)):
+            raise GgufError(f"a {type(source).__name__} is no ledger", allowed=f"a path, or {_FORM}")
         path = Path(source)
         try:
             with path.open("rb") as file:
