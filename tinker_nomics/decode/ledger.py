@@ -91,11 +91,11 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise GgufError(f"the key {shown(twice)} stands twice in one object", allowed="unique keys")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise GgufError(f"the key {shown(name)} stands twice in one object", allowed="unique keys")
+        found[name] = value
     return found
 
 
