@@ -1,33 +1,39 @@
 """Chips and machines: what a chip's documents say of it, each figure with its source. Host side, no JAX.
 
 One chip type serves the cost model and the decode pricer. A figure that no document gives is `None`, and what needs it
-refuses by name; nothing is filled in. `hardware_toml.py` reads and writes chips, `hardware_arrays.py` turns them into
-arrays.
+refuses by name; nothing is filled in. `hardware_checks.py` says what a figure may be, `hardware_toml.py` and
+`hardware_writer.py` read and write chips, `hardware_arrays.py` turns them into arrays.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import ConfigError, Problem
+from .hardware_checks import DECLARERS, MOST_TIERS, PRECISIONS, STATUSES, chip_problems, is_number, member
 
 if TYPE_CHECKING:
     from .hardware_arrays import ChipArrays, MachineArrays
 
-PRECISIONS = ("bf16", "fp16", "fp8", "int8", "fp4")
-MOST_TIERS = 4
-STATUSES = {
-    "V": "read in the vendor's text",
-    "S": "read in a secondary text that cites or repeats the vendor",
-    "D": "derived from figures that are V or S",
-    "U": "given by the user",
-}
-DECLARERS = ("vendor", "measured", "user")
+__all__ = [
+    "DECLARERS",
+    "MOST_TIERS",
+    "PRECISIONS",
+    "STATUSES",
+    "USER",
+    "AllReduceTime",
+    "Chip",
+    "Link",
+    "Machine",
+    "Source",
+    "Tier",
+    "TierKind",
+    "Topology",
+]
 
 
 class TierKind(StrEnum):
@@ -101,6 +107,9 @@ class Tier:
     capacity_source: Source | None = None
     technology: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", member(TierKind, self.kind, "kind", "this tier"))
+
 
 @dataclass(frozen=True)
 class Link:
@@ -127,6 +136,10 @@ class Link:
     source: Source = USER
     latency_source: Source | None = None
     latency_declared_by: str = "vendor"
+
+    def __post_init__(self) -> None:
+        if self.topology is not None:
+            object.__setattr__(self, "topology", member(Topology, self.topology, "topology", "this link"))
 
 
 @dataclass(frozen=True)
@@ -181,7 +194,7 @@ class Chip:
         object.__setattr__(
             self, "matrix_rates", {p: self.matrix_rates.get(p) for p in PRECISIONS} | dict(self.matrix_rates)
         )
-        problems = list(chip_problems(self))
+        problems = chip_problems(self)
         object.__setattr__(self, "all_reduce_times", tuple(self.all_reduce_times))
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "aliases", tuple(self.aliases))
@@ -238,7 +251,7 @@ class Chip:
 
     def to_toml(self) -> str:
         """This chip as TOML that `from_toml` reads back to an equal chip."""
-        from .hardware_toml import chip_to_toml
+        from .hardware_writer import chip_to_toml
 
         return chip_to_toml(self)
 
@@ -253,9 +266,9 @@ class Machine:
 
     def __post_init__(self) -> None:
         problems = []
-        if isinstance(self.count, bool) or not _number(self.count) or self.count < 1 or self.count != int(self.count):
+        if isinstance(self.count, bool) or not is_number(self.count) or self.count < 1 or self.count != int(self.count):
             problems.append(Problem("count", self.count, "a whole number of chips, 1 or more"))
-        if self.rent is not None and not (_number(self.rent) and self.rent >= 0):
+        if self.rent is not None and not (is_number(self.rent) and self.rent >= 0):
             problems.append(Problem("rent", self.rent, "0 or more [USD per chip-hour], or None where unknown"))
         if problems:
             raise ConfigError(problems, what="this machine")
@@ -265,58 +278,3 @@ class Machine:
         from .hardware_arrays import machine_arrays
 
         return machine_arrays(self)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def chip_problems(chip: Chip) -> list[Problem]:
-    """Everything that is wrong with the figures of `chip`."""
-    problems: list[Problem] = []
-
-    def check(
-        path: str, value: Any, unit: str, *, low: float = 0.0, closed: bool = False, high: float = math.inf
-    ) -> None:
-        if value is None:
-            return
-        if not _number(value) or value < low or (value == low and not closed) or value > high:
-            bound = f"{'at least' if closed else 'above'} {low:g}" + (f", at most {high:g}" if high < math.inf else "")
-            problems.append(Problem(path, value, f"a finite number {bound} [{unit}]", "Leave it out where unknown."))
-
-    if not chip.id or chip.id != chip.id.strip():
-        problems.append(Problem("id", chip.id, "a short name without spaces around it"))
-    if not 1 <= len(chip.tiers) <= MOST_TIERS:
-        problems.append(Problem("tiers", len(chip.tiers), f"one to {MOST_TIERS} memory tiers"))
-    elif not any(tier.resident for tier in chip.tiers):
-        problems.append(Problem("tiers", "none resident", "at least one tier must be able to hold weights"))
-    for i, tier in enumerate(chip.tiers):
-        if tier.capacity is None:
-            problems.append(Problem(f"tiers.{i}.capacity", None, "a finite number above 0 [B]"))
-        check(f"tiers.{i}.capacity", tier.capacity, "B")
-        check(f"tiers.{i}.bandwidth", tier.bandwidth, "B/s")
-    for precision, rate in chip.matrix_rates.items():
-        if precision not in PRECISIONS:
-            problems.append(Problem(f"matrix_rates.{precision}", rate, f"a precision of {', '.join(PRECISIONS)}"))
-        check(f"matrix_rates.{precision}", rate, "FLOP/s")
-    check("stage_overhead", chip.stage_overhead, "s", closed=True)
-    check("streaming_fraction", chip.streaming_fraction, "1", high=1.0)
-    for i, time in enumerate(chip.all_reduce_times):
-        check(f"all_reduce_times.{i}.width", time.width, "chips", low=2, closed=True)
-        check(f"all_reduce_times.{i}.payload", time.payload, "B")
-        check(f"all_reduce_times.{i}.seconds", time.seconds, "s")
-    for figure, by in chip.declared_by.items():
-        if by not in DECLARERS:
-            problems.append(Problem(f"declared_by.{figure}", by, f"one of {', '.join(DECLARERS)}"))
-    if (link := chip.link) is not None:
-        check("link.bandwidth_per_chip", link.bandwidth_per_chip, "B/s per direction")
-        check("link.bandwidth_per_peer", link.bandwidth_per_peer, "B/s per direction")
-        check("link.latency", link.latency, "s", closed=True)
-        check("link.domain", link.domain, "chips", low=1, closed=True)
-        if link.latency_declared_by not in DECLARERS:
-            allowed = f"one of {', '.join(DECLARERS)}"
-            problems.append(Problem("link.latency_declared_by", link.latency_declared_by, allowed))
-        chip_rate, peer_rate = link.bandwidth_per_chip, link.bandwidth_per_peer
-        if _number(chip_rate) and _number(peer_rate) and peer_rate > chip_rate:  # type: ignore[operator]
-            problems.append(Problem("link.bandwidth_per_peer", peer_rate, f"at most the chip's own {chip_rate:g} B/s"))
-    return problems

@@ -1,0 +1,168 @@
+"""What a chip rents for by the hour: rents.toml, the window that a date looks into, and the median over providers."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+
+from ..errors import listed
+from ..hardware import Source
+from ..hardware_toml import read_source
+from .chip_table import chip as chip_named
+from .dates import parse_date
+from .lookup import CatalogError, nearest, plain
+from .tables import packaged
+
+WINDOW_DAYS = 90
+
+
+@dataclass(frozen=True)
+class RentRow:
+    """One provider's price of one chip on one day.
+
+    Args:
+        chip: the id of the chip that the row is taken for.
+        gpu: what the source calls it.
+        provider: who rents it out, as the source names them.
+        usd_per_hour: USD per chip-hour.
+        date: the day of the price.
+        source: where it is read.
+        form_stated: False where the source names a family of chips only ("H100"), so that the chip is our reading.
+        on_demand: False for prices that are no on-demand offer.
+        note: conditions.
+    """
+
+    chip: str
+    gpu: str
+    provider: str
+    usd_per_hour: float
+    date: datetime.date
+    source: Source
+    form_stated: bool = True
+    on_demand: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Rent:
+    """A rent as a run uses it: the price, the day it is of, whose it is, how it was chosen, and where it is read."""
+
+    usd_per_hour: float
+    date: str
+    provider: str
+    note: str
+    source: Source
+    rows: tuple[RentRow, ...] = ()
+
+
+@cache
+def rent_rows() -> tuple[RentRow, ...]:
+    """Every row of rents.toml."""
+    data = packaged("rents.toml")
+    named = {key: read_source(source) for key, source in data["sources"].items()}
+    rows = []
+    for table in data["rent"]:
+        meant = data["gpus"][table["gpu"]]
+        rows.append(
+            RentRow(
+                chip=meant["chip"],
+                gpu=table["gpu"],
+                provider=table["provider"],
+                usd_per_hour=float(table["usd"]),
+                date=parse_date(table["date"]),
+                source=named[table["source"]],
+                form_stated=meant.get("form_stated", True),
+                on_demand=table.get("on_demand", True),
+                note=table.get("note", ""),
+            )
+        )
+    return tuple(rows)
+
+
+def rent(chip_id: str, date: object, provider: str | None = None) -> Rent:
+    """What a chip rents for on a date.
+
+    Without a provider: the median over providers of their newest on-demand rows within 90 days before the date, else of
+    the rows of the nearest later day, else of the newest earlier day, and the note says which. Rows whose source names
+    the very chip go before rows that name only its family.
+
+    Args:
+        chip_id: the chip, as `catalog.chip` takes it.
+        date: year-month-day, year-month (its first) or a date.
+        provider: picks the row of one provider; a part of the name will do.
+
+    Raises:
+        CatalogError: no rent of that chip or provider is known (names those that are), or no such chip.
+    """
+    day, identity = parse_date(date), chip_named(chip_id).id
+    rows = [row for row in rent_rows() if row.chip == identity]
+    if not rows:
+        known = sorted({row.chip for row in rent_rows()})
+        raise CatalogError(
+            f"no rent of {identity} is known; known are {listed(known)}. Give a price per hour of your own"
+        )
+    if provider is not None:
+        rows = _of_provider(rows, provider, identity)
+        chosen, how = _window(rows, day)
+        newest = max(chosen, key=lambda row: row.date)
+        return _as_rent([newest], newest.provider, how)
+    rows = [row for row in rows if row.on_demand] or rows
+    chosen, how = [], ""
+    for stated in (True, False):
+        some = [row for row in rows if row.form_stated is stated]
+        found, said = _window(some, day) if some else ([], "")
+        if found and (not chosen or (said == _WITHIN and how != _WITHIN)):
+            chosen, how = found, said
+    newest = {row.provider: row for row in sorted(chosen, key=lambda row: row.date)}
+    rows = sorted(newest.values(), key=lambda row: row.usd_per_hour)
+    label = rows[0].provider if len(rows) == 1 else f"median of {len(rows)} providers"
+    return _as_rent(rows, label, how)
+
+
+_WITHIN = f"newest within {WINDOW_DAYS} days before the date"
+_LATER = f"none within {WINDOW_DAYS} days before the date: nearest later day"
+_EARLIER = f"none within {WINDOW_DAYS} days before the date and none later: newest earlier day"
+
+
+def _window(rows: list[RentRow], day: datetime.date) -> tuple[list[RentRow], str]:
+    start = day - datetime.timedelta(days=WINDOW_DAYS)
+    within = [row for row in rows if start <= row.date <= day]
+    if within:
+        return within, _WITHIN
+    later = [row.date for row in rows if row.date > day]
+    nearest_day = min(later) if later else max(row.date for row in rows)
+    return [row for row in rows if row.date == nearest_day], _LATER if later else _EARLIER
+
+
+def _of_provider(rows: list[RentRow], provider: str, identity: str) -> list[RentRow]:
+    names = sorted({row.provider for row in rows})
+    fits = [name for name in names if plain(name) == plain(provider)] or [
+        name for name in names if plain(provider) and plain(provider) in plain(name)
+    ]
+    if not fits:
+        raise CatalogError(
+            f"no rent of {identity} from {provider!r}; the nearest are {listed(nearest(provider, names))}"
+        )
+    if len(fits) > 1:
+        raise CatalogError(f"{provider!r} fits several rows of {identity}: {listed(fits)}; write one of them")
+    return [row for row in rows if row.provider == fits[0]]
+
+
+def _as_rent(rows: list[RentRow], provider: str, how: str) -> Rent:
+    """The rent of chosen rows: their median, dated by the newest."""
+    notes = [how]
+    unstated = sorted({row.gpu for row in rows if not row.form_stated})
+    if unstated:
+        notes.append(f"the source says {listed(unstated)} only; taken for {rows[0].chip}")
+    notes += sorted({row.note for row in rows if row.note})
+    day = max(row.date for row in rows)
+    if len(rows) == 1:
+        source = rows[0].source
+    else:
+        documents = sorted({row.source.document for row in rows})
+        text = f"median over {', '.join(f'{row.provider} {row.usd_per_hour:g}' for row in rows)}"
+        source = Source(text, "; ".join(documents), day.isoformat(), "D")
+    price = float(median(row.usd_per_hour for row in rows))
+    return Rent(price, day.isoformat(), provider, "; ".join(notes), source, tuple(rows))
