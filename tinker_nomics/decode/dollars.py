@@ -21,14 +21,18 @@ def known_rent(chip_id: str, date: str | None = None, provider: str | None = Non
         date: the day (ISO) that the rent is of; None takes the newest.
         provider: whose rent; None takes the catalog's choice.
     """
-    from .. import catalog
-    from ..errors import TinkerNomicsError
+    from ..catalog.lookup import CatalogError
+    from ..catalog.rent_table import rent, rent_rows
 
     try:
-        rent = catalog.rent(chip_id, date, provider)
-    except TinkerNomicsError as error:
+        rows = [row for row in rent_rows() if row.chip == chip_id]
+        newest = max((row.date for row in rows if row.on_demand), default=max((row.date for row in rows), default=None))
+        if newest is None:
+            return None, f"the catalog has no rent of {chip_id}"
+        found = rent(chip_id, newest if date is None else date, provider)
+    except CatalogError as error:
         return None, str(error)
-    return float(rent.usd_per_hour), f"{rent.provider}, {rent.date}"
+    return float(found.usd_per_hour), f"{found.provider}, {found.date}"
 
 
 def usd_per_million_tokens(
