@@ -1,0 +1,234 @@
+"""The engine: chunk number -> points -> model -> reducers, at the memory of one chunk."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..boundary import x64
+from ..errors import TinkerNomicsError
+from .interrupt import Interrupt
+from .progress import ProgressBar
+from .reducer import Chunk, Evaluation, Reducer
+from .stages import apply_in_stages, stage
+
+# chunks of one stratum that are done before the next stratum has its turn, so that a run stopped early has used all
+# strata alike; also the least work between two looks at the clock
+_TURN = 64
+_SECONDS_PER_CALL = 0.15
+
+
+class Points(Protocol):
+    """Where the points come from: a pytree whose arrays are traced and whose other fields are static.
+
+    Attributes:
+        strata: independent parts whose states are kept apart (replicates); 1 where there are none.
+        stratum_chunks: chunks per stratum.
+        chunk_size: points per chunk.
+        size: points in all; strata * stratum_chunks * chunk_size, or less where the last chunk is ragged.
+    """
+
+    @property
+    def strata(self) -> int: ...
+    @property
+    def stratum_chunks(self) -> int: ...
+    @property
+    def chunk_size(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+    def chunk(self, stratum: jax.Array, chunk: jax.Array) -> Any:
+        """The points of one chunk (traced); what the model takes."""
+        ...
+
+
+ModelFunction = Callable[[Any], Evaluation]
+
+
+def total_chunks(points: Points) -> int:
+    """The number of chunks; global chunk numbers run from 0 to one less."""
+    return points.strata * points.stratum_chunks
+
+
+def turn_length(points: Points) -> int:
+    """Consecutive chunk numbers that stay in one stratum."""
+    return points.stratum_chunks if points.strata == 1 else math.gcd(points.stratum_chunks, _TURN)
+
+
+def locate(points: Points, number: Any) -> tuple[Any, Any]:
+    """(stratum, chunk within it) of a global chunk number, traced or not; strata take turns."""
+    length = turn_length(points)
+    turn, place = number // length, number % length
+    return turn % points.strata, (turn // points.strata) * length + place
+
+
+class Run(NamedTuple):
+    """What a run leaves behind.
+
+    Attributes:
+        states: {name: state}, NumPy leaves with the stratum as first axis.
+        first, stop: the chunk numbers done, first <= number < stop.
+        complete: whether that is all that was asked for (not after Ctrl-C).
+        points: points evaluated.
+        seconds: wall time.
+    """
+
+    states: dict[str, Any]
+    first: int
+    stop: int
+    complete: bool
+    points: int
+    seconds: float
+
+
+def evaluate_chunk(points: Points, model: ModelFunction, number: jax.Array) -> Evaluation:
+    """The model at the points of one global chunk number (traced)."""
+    stratum, place = locate(points, number)
+    return apply_in_stages(number, model, stage(number, points.chunk, stratum, place))
+
+
+def _valid(points: Points, first: jax.Array) -> jax.Array | None:
+    """Which places of a chunk hold points; None where all always do."""
+    if points.size == total_chunks(points) * points.chunk_size:
+        return None
+    return first + jnp.arange(points.chunk_size) < points.size
+
+
+def _shapes_checked(evaluation: Evaluation, size: int) -> Evaluation:
+    for name, value in evaluation.outputs.items():
+        if value.ndim == 0 or value.shape[0] != size:
+            raise TinkerNomicsError(f"output {name!r} has shape {value.shape}; its first axis must be {size} points")
+    return evaluation
+
+
+@partial(jax.jit, static_argnames=("strata",))
+def _initial(points: Any, model: Any, reducers: dict[str, Reducer], strata: int) -> dict[str, Any]:
+    zero = jnp.zeros((), jnp.int64)
+    shapes = jax.eval_shape(lambda: _shapes_checked(evaluate_chunk(points, model, zero), points.chunk_size))
+    states = {name: reducer.init(shapes) for name, reducer in reducers.items()}
+    return jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (strata, *leaf.shape)), states)
+
+
+@partial(jax.jit, donate_argnums=(3,))
+def _advance(points: Any, model: Any, reducers: dict[str, Reducer], states: Any, first: Any, stop: Any) -> Any:
+    """The states after the chunks first <= number < stop: one loop over strata's turns, one within a turn."""
+    length = turn_length(points)
+
+    def one_chunk(number: jax.Array, state: Any) -> Any:
+        evaluation, start = evaluate_chunk(points, model, number), number * points.chunk_size
+        _, place = locate(points, number)
+        chunk = Chunk(evaluation.outputs, evaluation.inputs, start, place, _valid(points, start))
+        return {name: stage(number, reducer.update, state[name], chunk) for name, reducer in reducers.items()}
+
+    def one_turn(carry: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
+        number, states = carry
+        stratum, _ = locate(points, number)
+        end = jnp.minimum(stop, (number // length + 1) * length)
+        state = jax.lax.fori_loop(number, end, one_chunk, jax.tree_util.tree_map(lambda leaf: leaf[stratum], states))
+        return end, jax.tree_util.tree_map(lambda leaf, new: leaf.at[stratum].set(new), states, state)
+
+    return jax.lax.while_loop(lambda carry: carry[0] < stop, one_turn, (first, states))[1]
+
+
+def run(
+    points: Points,
+    model: ModelFunction,
+    reducers: Mapping[str, Reducer],
+    *,
+    chunks: range | None = None,
+    states: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    label: str = "samples",
+    checkpoint: Callable[[Callable[[], dict[str, Any]], int], None] | None = None,
+) -> Run:
+    """Fold the chunks `chunks` of `points` through `model` into the states of `reducers`.
+
+    Points, model and reducers are pytrees: arrays in them are traced, all else is static, so the same structure with
+    other numbers compiles nothing anew. Everything is computed in float64, whatever the caller's JAX flags say.
+
+    Args:
+        points: see `Points`.
+        model: an eqx.Module called with one chunk of points; returns an `Evaluation`.
+        reducers: {name: Reducer}.
+        chunks: global chunk numbers with step 1; all when None.
+        states: states to go on from, as in `Run.states`; fresh ones when None.
+        progress: a bar on stderr after two seconds; None shows it on a terminal only.
+        label: what the bar counts.
+        checkpoint: called after each call of the compiled loop with a function that fetches the states and with the
+            next chunk number.
+
+    Returns:
+        The `Run`. Ctrl-C ends it early and cleanly: `complete` is then False and `stop` says how far it came.
+    """
+    chunks = range(total_chunks(points)) if chunks is None else chunks
+    if chunks.step != 1 or chunks.start < 0 or chunks.stop > total_chunks(points) or len(chunks) == 0:
+        raise TinkerNomicsError(f"chunks = {chunks!r}: must be a range with step 1 in [0, {total_chunks(points)})")
+    reducers, started, number, batch = dict(reducers), time.monotonic(), chunks.start, 16
+    with x64(), Interrupt() as interrupt:
+        if states is None:
+            device_states = _initial(points, model, reducers, points.strata)
+        else:
+            device_states = jax.tree_util.tree_map(jnp.array, dict(states))
+        with ProgressBar(len(chunks) * points.chunk_size, label, progress) as bar:
+            while number < chunks.stop and not interrupt.asked:
+                stop = min(number + batch, chunks.stop)
+                before = time.monotonic()
+                device_states = _advance(points, model, reducers, device_states, np.int64(number), np.int64(stop))
+                jax.block_until_ready(device_states)
+                elapsed = time.monotonic() - before
+                # the first call holds the compilation: it says nothing about the rate
+                if number > chunks.start or elapsed < _SECONDS_PER_CALL:
+                    batch = _next_batch(stop - number, elapsed)
+                number = stop
+                bar.show((number - chunks.start) * points.chunk_size)
+                if checkpoint is not None:
+                    checkpoint(partial(_fetched, device_states), number)
+        fetched = _fetched(device_states)
+    done = min(number * points.chunk_size, points.size) - min(chunks.start * points.chunk_size, points.size)
+    return Run(fetched, chunks.start, number, number == chunks.stop, done, time.monotonic() - started)
+
+
+def _next_batch(done: int, seconds: float) -> int:
+    """Chunks for the next call: what takes about 0.15 s, growing at most fourfold."""
+    return max(1, min(4 * done, int(done * _SECONDS_PER_CALL / max(seconds, 1e-6))))
+
+
+def _fetched(states: Any) -> dict[str, Any]:
+    return jax.tree_util.tree_map(np.array, states)
+
+
+def merged(reducers: Mapping[str, Reducer], states: Mapping[str, Any]) -> dict[str, Any]:
+    """The states of all strata (first axis of every leaf) as one state per reducer."""
+    with x64():
+        return jax.tree_util.tree_map(np.asarray, _merged(dict(reducers), dict(states)))
+
+
+@jax.jit
+def _merged(reducers: dict[str, Reducer], states: dict[str, Any]) -> dict[str, Any]:
+    strata = jax.tree_util.tree_leaves(states)[0].shape[0]
+    first = jax.tree_util.tree_map(lambda leaf: leaf[0], states)
+
+    def add(stratum: jax.Array, total: dict[str, Any]) -> dict[str, Any]:
+        part = jax.tree_util.tree_map(lambda leaf: leaf[stratum], states)
+        return {name: reducer.merge(total[name], part[name]) for name, reducer in reducers.items()}
+
+    return jax.lax.fori_loop(1, strata, add, first)
+
+
+def merge_runs(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    """The states of two runs over disjoint chunks, stratum by stratum."""
+    with x64():
+        both = _merged_pair(dict(reducers), dict(a), dict(b))
+        return jax.tree_util.tree_map(np.asarray, both)
+
+
+@jax.jit
+def _merged_pair(reducers: dict[str, Reducer], a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    return {name: jax.vmap(reducer.merge)(a[name], b[name]) for name, reducer in reducers.items()}
