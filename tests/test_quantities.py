@@ -32,7 +32,7 @@ def test_parsed(given, unit, value):
 
 @pytest.mark.parametrize(
     ("given", "unit"),
-    [("80 GB", "B/s"), ("fast", "B/s"), ("$3", "B"), ("", "s"), (True, "s"), (None, "s"), ("1.2.3", "s"), ([], "s")],
+    [("80 GB", "B/s"), ("fast", "B/s"), ("$3", "B"), ("", "s"), (True, "s"), (None, "s"), ("1.2.3", "s"), ([], "s"), (10**400, "s"), (3 + 1j, "s")],
 )
 def test_refused_with_an_example_or_the_unit(given, unit):
     with pytest.raises(TinkerNomicsError, match=unit.replace("/", ".")):

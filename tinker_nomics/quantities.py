@@ -51,13 +51,12 @@ def parse_quantity(given: object, unit: str) -> float:
     """
     if isinstance(given, bool) or given is None:
         raise TinkerNomicsError(f"{given!r} is not a number [{unit}]")
-    if isinstance(given, (int, float)):
-        return float(given)
     if not isinstance(given, str):
         try:
             return float(given)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise TinkerNomicsError(f"{given!r} is not a number [{unit}]") from None
+        except (TypeError, ValueError, OverflowError):
+            shown = f"{str(given)[:20]}..." if isinstance(given, int) else repr(given)
+            raise TinkerNomicsError(f"{shown} is not a number that fits [{unit}]") from None
     match = _NUMBER.match(given)
     if match is None:
         raise TinkerNomicsError(f"{given!r} is not a number with a unit; write e.g. {_examples(unit)}")
