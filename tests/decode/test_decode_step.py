@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import jax
 import numpy as np
 import pytest
 from made_checkpoints import dense, experts, gated_ffn, grouped_attention, header, latent, llama_1b, outer, two_mixers
 
 from tinker_nomics.boundary import x64
-from tinker_nomics.decode import DecodeRefusal, Deployment, HeldClass, StageKind, decode_step
+from tinker_nomics.decode import DecodeRefusal, Deployment, GgufError, HeaderSource, HeldClass, StageKind, decode_step
 
 BLOCK = [
     StageKind.mixer_norm,
@@ -265,3 +268,34 @@ def test_a_pattern_that_must_be_given_is_named():
     made = dense("gemma4", blocks=2, width=64, heads=1, kv_heads=1, head=64, columns=64, attention__sliding_window=32)
     with pytest.raises(DecodeRefusal, match=r"gemma4\.attention\.sliding_window_pattern"):
         decode_step(made, Deployment(context=256))
+
+
+def test_no_header_gets_anything_but_a_step_or_a_refusal():
+    made = [two_mixers(2), latent(2), llama_1b()]
+    chance, outcomes = random.Random(7), set()
+    for _ in range(400):
+        ledger = chance.choice(made).to_ledger()
+        metadata, tensors = ledger["metadata"], ledger["tensors"]
+        key = chance.choice(sorted(metadata)[1:])
+        row = chance.choice(tensors)
+        mutation = chance.randrange(5)
+        if mutation == 0:
+            del metadata[key]
+        elif mutation == 1:
+            metadata[key] = chance.choice([0, 1, 3, -1, 2**40, "x", 1.5, True, [1, 0], [0, 0], 2**63])
+        elif mutation == 2:
+            row[2] = chance.choice([[], [0], [1], [32, 0], [7, 3], [1, 1, 1, 1]])
+        elif mutation == 3:
+            tensors.remove(row)
+        else:
+            row[0] = row[0].replace(".0.", chance.choice([".99.", ".1.5.", ".x."]))
+        ledger.pop("types", None)
+        try:
+            step = decode_step(HeaderSource.from_ledger(ledger), Deployment(context=300, sequences=2))
+        except (DecodeRefusal, GgufError) as refusal:
+            outcomes.add(type(refusal))
+            continue
+        outcomes.add(type(step))
+        assert all(math.isfinite(figure) and figure >= 0 for figure in step.to_dict().values())
+        assert np.all(step.part_units >= 1)
+    assert len(outcomes) == 3

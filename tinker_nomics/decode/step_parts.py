@@ -56,14 +56,14 @@ class StepParts:
         used_fraction: float = 0.0,
         **amounts: float,
     ) -> None:
-        """Add amounts [B, B/token, FLOP, FLOP/token] to the part of these properties."""
+        """Add amounts [B, B/token, FLOP, FLOP/token] to the part of these properties; it has at least one unit."""
         if slot in _BEFORE_BLOCKS:
             place = _BEFORE
         elif slot in _AFTER_BLOCKS:
             place = _AFTER
         else:
             place = block if block is not None else 0
-        key = _Key(place, slot, held_class.index, units, window, used_fraction)
+        key = _Key(place, slot, held_class.index, max(1, units), window, used_fraction)
         self._sums[key] += [amounts.pop(name, 0.0) for name in _FIELDS]
         assert not amounts, f"unknown amounts: {list(amounts)}"
 

@@ -135,8 +135,8 @@ def _shares(reading: WeightReading, name: str, role: TensorRole, layer: Layer | 
     """The parts of a tensor that divide alike, as units and share: a fused projection's keys divide by other heads."""
     attention = layer.attention if layer is not None else None
     fused = role.pattern.endswith(".attn_qkv") and role.held_class is HeldClass.matrix_weights
-    rows = reading.tensors[name].dims[-1]
     if fused and attention is not None:
+        rows = reading.tensors[name].dims[-1]
         kv_rows = attention.kv_heads * (attention.key_length + attention.value_length)
         if kv_rows < rows:
             return [(attention.heads, 1.0 - kv_rows / rows), (attention.kv_heads, kv_rows / rows)]
