@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..decode.dollars import usd_per_million_tokens
 from ..decode.pricing import Bind, DecodeCost
-from .decode_arguments import bytes_text, si
+from .decode_arguments import bytes_text, count_text, si
 from .text_table import table
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def _summary(title: str, header: Any, context: int, step: DecodeStep) -> str:
     state = f", {bytes_text(figures['state_bytes'])} of state" if figures["state_bytes"] else ""
     sequences = float(step.stage_payload[-1]) / 8.0 if step.stages[-1].collective == "argmax" else 1.0
     several = f" x {sequences:g} sequences" if sequences != 1.0 else ""
-    flops = figures["matmul_flops"] + figures["attention_flops"]
+    flops = sum(value for name, value in figures.items() if name.endswith("_flops"))
     return "\n".join([
-        f"{title} ({header.architecture}): {si(figures['parameters'])}parameters, {bytes_text(figures['weight_bytes'])}",
+        f"{title} ({header.architecture}): {count_text(figures['parameters'])} parameters, "
+        f"{bytes_text(figures['weight_bytes'])}",
         f"context {context:,}{several}: cache holds {bytes_text(figures['kv_bytes_reserved'])}{state}",
         f"one step reads {bytes_text(figures['weight_bytes_read'])} of weights and "
         f"{bytes_text(figures['kv_bytes_read'])} of cache, and computes {si(flops)}FLOP",

@@ -10,6 +10,7 @@ from .decode_arguments import (
     add_deployment_arguments,
     add_file_argument,
     bytes_text,
+    count_text,
     counts_of,
     deployment_from,
     si,
@@ -109,7 +110,7 @@ def screen(
     facts = [
         ["architecture", header.architecture or "not stated"],
         ["read from", f"{header.origin}, {len(header.tensors)} tensors, {len(header.metadata)} metadata values"],
-        ["parameters", f"{si(header.parameters)}({header.parameters:,})"],
+        ["parameters", f"{count_text(header.parameters)} ({header.parameters:,})"],
         ["weights", size],
     ]
     facts += [
@@ -124,7 +125,7 @@ def screen(
     if steps:
         facts.append(["read by a token", f"{bytes_text(steps[0]['weight_bytes_read'])} of weights"])
     types = [
-        [name, f"{tensors:,}", si(elements).strip(), "unknown" if size is None else bytes_text(size)]
+        [name, f"{tensors:,}", count_text(elements), "unknown" if size is None else bytes_text(size)]
         for name, tensors, elements, size in types_of(header)
     ]
     lines = [title_of(header, args.file), table(facts, indent=2), ""]
@@ -132,7 +133,7 @@ def screen(
     if steps:
         rows = [
             [f"{context:,}", bytes_text(step["kv_bytes_reserved"]), bytes_text(step["kv_bytes_read"]),
-             bytes_text(step["state_bytes"]), si(step["matmul_flops"] + step["attention_flops"]) + "FLOP"]
+             bytes_text(step["state_bytes"]), si(sum(value for name, value in step.items() if name.endswith("_flops"))) + "FLOP"]
             for context, step in zip(contexts, steps, strict=True)
         ]  # fmt: skip
         several = f", {args.sequences:g} sequences" if args.sequences != 1 else ""

@@ -61,7 +61,7 @@ def usd_per_million_tokens(
         DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
     """
     chip = cost.machine.chip
-    where = f"USD per million tokens on {cost.machine.count} x {chip.name or chip.id}"
+    where = f"USD per million tokens on {cost.machine.count} x {chip.id}"
     rent = cost.machine.rent if usd_per_hour is None else usd_per_hour
     if rent is None:
         rent, origin = known_rent(chip.id, date, provider)

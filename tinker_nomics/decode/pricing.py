@@ -227,8 +227,7 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
         sentence(reason, machine, taken, float(placement.needed), float(placement.had), step.widest_units)
         for reason in reasons_of(float(priced.reason))
     )
-    name = machine.chip.name or machine.chip.id
-    where = f"{machine.count} x {name}"
+    where = f"{machine.count} x {machine.chip.id}"
     if not bool(priced.priced):
         total = tuple(
             text for reason, text in zip(reasons_of(float(priced.reason)), sentences, strict=True) if reason.refuses_all

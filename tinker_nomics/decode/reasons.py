@@ -81,7 +81,7 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
         widest: the most chips that the widest stage can be cut across.
     """
     chip = machine.chip
-    name = f"{chip.name or chip.id}"
+    name = chip.id
     if reason is TIER_BANDWIDTH:
         silent = ", ".join(t.kind.value for t in chip.tiers if t.resident and t.bandwidth is None)
         return f"the bandwidth of {name}'s {silent} (tier bandwidth) is not declared"
@@ -98,10 +98,9 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
     if reason is STAGE_OVERHEAD:
         return f"what one dependent kernel costs on {name} beyond its work (stage overhead) is not declared"
     if reason is MEMORY_CAPACITY:
-        chips = "chip has" if machine.count == 1 else "chips have"
         return (
             f"memory capacity: {needed:.0f} bytes ({bytes_in_words(needed)}) are needed and "
-            f"{machine.count} {name} {chips} {had:.0f} bytes ({bytes_in_words(had)})"
+            f"{machine.count} x {name} have {had:.0f} bytes ({bytes_in_words(had)})"
         )
     if reason is BEYOND_WORK:
         return f"a width of {machine.count} exceeds the {widest:.0f} parts that the widest stage can be cut into"
