@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import catalog
 from .config import Config, get, problems_of, set_paths
-from .errors import ConfigError, Problem
+from .errors import ConfigError, Problem, TinkerNomicsError
 from .parameters import registry
 from .recipe_config import from_recipe
 from .sweep_axes import KINDS, Axes
@@ -28,7 +29,8 @@ def varied_leaves(config: Config, axes: Axes) -> dict[str, np.ndarray]:
 
     A choice is looked up once for each combination of the choices that decide a figure together (a price hangs on
     model and date, a rent on chip, date and provider), and its figures are stacked along those axes. A parameter with
-    an axis of its own follows that axis; one that `config` overrides stays as it is. A figure that a row lacks, and
+    an axis of its own follows that axis; one that `config` overrides stays as it is. A rent is the asked provider's,
+    else the median, of the chip and date at hand. A figure that a row lacks, and
     that no formula refuses to go without, is NaN.
 
     Raises:
@@ -75,13 +77,26 @@ def choose(config: Config, choices: Mapping[str, str], paths: list[str]) -> Conf
         model=named.get("model"),
         chip=named.get("chip"),
         prices=named.get("prices"),
-        provider=named.get("provider"),
+        provider=choices.get("provider") or _asked_provider(config),
         sandbox=named.get("sandbox"),
         assumptions=config.assumptions,
         schedule=config.schedule.kind,
         training=config.lora.training,
         overrides={path: value for path, value in fixed.items() if value is not None},
     )
+
+
+def _asked_provider(config: Config) -> str | None:
+    """The provider that the caller of `from_recipe` asked for, or None where the rent is the catalog's default.
+
+    A Config records whose rent it holds, asked for or not; what the default would not give was asked for.
+    """
+    recorded = config.provenance.choices
+    try:
+        default = catalog.rent(str(recorded.get("chip")), str(recorded.get("prices"))).provider
+    except TinkerNomicsError:
+        return recorded.get("provider")
+    return None if default == recorded.get("provider") else recorded.get("provider")
 
 
 class Part(NamedTuple):
@@ -138,9 +153,11 @@ def _slices_by_kind(config: Config, axes: Axes, leaves: Mapping[str, np.ndarray]
 
 
 def _together(part: Part) -> list[Problem]:
-    """What is wrong with a part as a whole: its largest staleness bound stands for all."""
-    values: dict[str, Any] = dict(part.leaves)
-    k = "schedule.max_steps_off_policy"
-    if k in values:
-        values[k] = float(np.max(values[k]))
-    return problems_of(set_paths(part.config, values))
+    """What is wrong with a part as a whole, where the largest value of each parameter stands for all of them.
+
+    Each value is within its own bounds already; rules between parameters (a staleness bound of an on-policy schedule,
+    a fee without the seconds that it is for) are broken by the largest value if by any.
+    """
+    present = {path: values for path, values in part.leaves.items() if not np.isnan(values).all()}
+    largest = dict.fromkeys(part.leaves) | {path: float(np.nanmax(values)) for path, values in present.items()}
+    return problems_of(set_paths(part.config, largest))

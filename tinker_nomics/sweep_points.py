@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class GridPoints(_Blocks):
         return {path: values[within(values.shape, where)] for path, values in self.leaves.items()}
 
 
-def within(shape: tuple[int, ...], where: tuple[slice, ...]) -> tuple[slice, ...]:
+def within(shape: tuple[int, ...], where: tuple[Any, ...]) -> tuple[Any, ...]:
     """The part of an array of `shape` that a block at `where` takes: all of the dimensions of length 1."""
     return tuple(place if length > 1 else slice(None) for length, place in zip(shape, where))
 

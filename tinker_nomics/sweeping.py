@@ -133,11 +133,11 @@ class _RowJob(_Job):
         where = self.points.where(number)
         rows = where if self._rows is None else self._rows[where]
         for name, result in results.items():
-            flat = values[name].reshape(-1)
-            if flat.size == 1:
-                flat[0] = result.flat[0]
+            array = values[name]
+            if array.shape == self.shape:
+                array.reshape(-1)[rows] = result[: where.stop - where.start] if result.ndim else result
             else:
-                flat[rows] = result[: where.stop - where.start] if result.ndim else result
+                array[within(array.shape, self.part.place)] = result
 
 
 class _GridJob(_Job):
