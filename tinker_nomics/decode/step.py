@@ -19,6 +19,7 @@ from tinker_nomics.decode.stages import (
     Stage,
     StageKind,
 )
+from tinker_nomics.errors import TinkerNomicsError
 
 __all__ = ["DecodeStep", "Held", "HeldClass", "SequenceTerms", "Split", "Stage", "StageKind", "StepTotals"]
 
@@ -161,11 +162,13 @@ class DecodeStep(eqx.Module):
         Returns: a `DecodeStep` of the same structure.
 
         Raises:
-            ValueError: for a step made by hand, which does not say how it depends on them.
+            TinkerNomicsError: for a step made by hand, which does not say how it depends on them.
         """
         terms = self.terms
         if terms is None:
-            raise ValueError("this step was made without sequence terms: build it for the sequences that you mean")
+            raise TinkerNomicsError(
+                "this step was made without sequence terms: build it for the sequences that you mean"
+            )
         resident = held_bytes(terms, sequences)
         untouched = (1.0 - terms.used_fraction) ** (sequences - 1.0)
         values = {
