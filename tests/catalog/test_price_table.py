@@ -103,7 +103,7 @@ def test_what_a_date_does_not_price_is_refused_by_name(name: str, day: str, word
 def test_a_train_price_that_no_source_gives_is_absent() -> None:
     row = catalog.price("Inkling-Small")
     assert row.train is None
-    assert "no source gives a train price" in row.note
+    assert "no list of this date gives a train price" in row.note
 
 
 def test_long_contexts_have_rows_of_their_own() -> None:
@@ -140,3 +140,9 @@ def test_all_problems_of_a_users_prices_come_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         catalog.PriceRow.from_toml('prefill = -1\ntrain = "free"\ntax = 2\ndate = "never"\nsource = 7\n')
     assert {p.path for p in caught.value.problems} == {"prefill", "sample", "train", "tax", "date", "source"}
+
+
+def test_a_known_train_price_of_another_day_stands_in_the_note() -> None:
+    row = catalog.price("Qwen3.8-27B")
+    assert row.train is None
+    assert "4.103 on 2026-08-20" in row.note

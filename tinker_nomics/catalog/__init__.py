@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .chip_table import chip, chips
     from .lookup import CatalogError
+    from .model_file import model_from_file
     from .model_table import ModelRow, model, models
     from .price_table import PriceList, PriceRow, newest_price_date, price, price_dates, prices
     from .recipe_table import Recipe, recipe, recipes
@@ -31,6 +32,7 @@ _HOME = {
     "chip": "chip_table",
     "chips": "chip_table",
     "model": "model_table",
+    "model_from_file": "model_file",
     "models": "model_table",
     "newest_price_date": "price_table",
     "price": "price_table",
@@ -55,6 +57,7 @@ __all__ = [
     "chip",
     "chips",
     "model",
+    "model_from_file",
     "models",
     "newest_price_date",
     "price",
