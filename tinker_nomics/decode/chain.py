@@ -145,3 +145,21 @@ def merged_chain(step: DecodeStep) -> tuple[Chain, np.ndarray]:
         sequences=np.float64(argmax.mean() / ARGMAX_BYTES_PER_SEQUENCE if argmax.size else 1.0),
     )
     return chain, merged
+
+
+def padded(chain: Chain, stages: int = 16, parts: int = 32) -> Chain:
+    """`chain` with stages that occur 0 times and parts that do nothing, up to multiples of `stages` and `parts`.
+
+    Checkpoints of different chains then share one compiled function; no price changes (host side).
+    """
+    more_stages = -len(chain.count) % stages
+    more_parts = -len(chain.part_stage) % parts
+
+    def fill(values: np.ndarray, more: int, value: float) -> np.ndarray:
+        return np.concatenate([values, np.full(more, value, dtype=values.dtype)])
+
+    by_stage = {name: fill(getattr(chain, name), more_stages, 0.0) for name in ("count", "reduces", "payload")}
+    by_part = {name: fill(getattr(chain, name), more_parts, 0.0) for name in ("part_stage", "part_class", *_COLUMNS)}
+    by_part["part_units"] = fill(chain.part_units, more_parts, 1.0)
+    values = {"held": chain.held, "context": chain.context, "sequences": chain.sequences}
+    return Chain(**by_stage, **by_part, **values)

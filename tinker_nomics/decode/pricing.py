@@ -13,7 +13,7 @@ import numpy as np
 from ..boundary import x64
 from ..hardware import PRECISIONS, Machine
 from ..hardware_arrays import MachineArrays
-from .chain import Chain, merged_chain
+from .chain import Chain, merged_chain, padded
 from .chain_price import PriceArrays, StageArrays, as_float64, precision_index, price_arrays, price_stages
 from .placement import PlacementArrays
 from .reasons import reasons_of, sentence
@@ -219,7 +219,7 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
     chain, stage_of = merged_chain(step)
     arrays = as_float64(machine.arrays())
     with x64():
-        priced, terms = _priced(as_float64(chain), arrays, np.int64(precision_index(precision)))
+        priced, terms = _priced(as_float64(padded(chain)), arrays, np.int64(precision_index(precision)))
         priced, terms = jax.tree.map(np.asarray, (priced, terms))
     taken = PRECISIONS[int(priced.precision)]
     placement = priced.placement
