@@ -11,8 +11,8 @@ with other numbers compiles nothing anew.
   faster).
 * **reducers**: {name: Reducer}. `init(shapes)` and `update(state, chunk)` are traced; `merge(a, b)` is exact,
   associative and commutative; `result(state)` is host side. `Moments`, `Histogram` (quantiles within 0.1 %), `Extremes`
-  (with the inputs there), `NonFinite`, `Events` ("difference.total < 0") and `Rows` exist. A new one is a small Module
-  of static fields.
+  (with the inputs there), `NonFinite`, `Events` ("difference.total < 0"), `Rows`, `TopK` (cheapest under
+  constraints), `Pareto`, `Groups` (minima and means) and `Winners` exist. A new one is a small Module of static fields.
 
 `run(points, model, reducers)` folds all chunks (or `chunks=range(a, b)`) and returns a `Run`, whose `states[name]` hold
 NumPy leaves with the stratum as first axis. `merged(reducers, states)` adds the strata up; `merge_runs` joins two runs
@@ -41,15 +41,19 @@ if TYPE_CHECKING:
     from .engine import run as run
     from .engine import total_chunks as total_chunks
     from .extremes import Extremes as Extremes
+    from .groups import Groups as Groups
     from .histogram import BinnedCounts as BinnedCounts
     from .histogram import Histogram as Histogram
     from .moments import Moments as Moments
+    from .pareto import Pareto as Pareto
     from .reducer import Chunk as Chunk
     from .reducer import Evaluation as Evaluation
     from .reducer import Reducer as Reducer
     from .rows import Rows as Rows
     from .sobol_points import SobolPoints as SobolPoints
     from .stages import Pipeline as Pipeline
+    from .top_k import TopK as TopK
+    from .winners import Winners as Winners
 
 _WHERE = {
     "BinnedCounts": "histogram",
@@ -58,15 +62,19 @@ _WHERE = {
     "Evaluation": "reducer",
     "Events": "counts",
     "Extremes": "extremes",
+    "Groups": "groups",
     "Histogram": "histogram",
     "Moments": "moments",
     "NonFinite": "counts",
+    "Pareto": "pareto",
     "Pipeline": "stages",
     "Points": "engine",
     "Reducer": "reducer",
     "Rows": "rows",
     "Run": "engine",
     "SobolPoints": "sobol_points",
+    "TopK": "top_k",
+    "Winners": "winners",
     "collect": "collecting",
     "locate": "engine",
     "merge_runs": "engine",
@@ -74,7 +82,6 @@ _WHERE = {
     "run": "engine",
     "total_chunks": "engine",
 }
-__all__ = list(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
@@ -84,4 +91,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return list(_WHERE)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .reducer import Chunk, Evaluation, Reducer, picked
 
-_NOWHERE = np.iinfo(np.int64).max
+NOWHERE = np.iinfo(np.int64).max
 
 
 class ExtremeState(NamedTuple):
@@ -42,7 +42,7 @@ class Extremes(Reducer):
     def init(self, shapes: Evaluation) -> dict[str, tuple[ExtremeState, ExtremeState]]:
         nothing = ExtremeState(
             jnp.full((), jnp.inf, jnp.float64),
-            jnp.full((), _NOWHERE, jnp.int64),
+            jnp.full((), NOWHERE, jnp.int64),
             {name: jnp.full((), jnp.nan, jnp.float64) for name in shapes.inputs},
         )
         names = [name for name in picked(self.outputs, shapes) if shapes.outputs[name].ndim == 1]
@@ -90,7 +90,7 @@ def _first(a: ExtremeState, b: ExtremeState) -> ExtremeState:
 
 def _seen(state: ExtremeState, sign: float) -> Extreme:
     number = int(state.number)
-    if number == _NOWHERE:
+    if number == NOWHERE:
         return Extreme(float("nan"), -1, {})
     inputs = {name: float(value) for name, value in state.inputs.items()}
     return Extreme(sign * float(state.value), number, inputs)
