@@ -40,8 +40,8 @@ def test_decode_prints_every_machine_and_every_reason(ledger: str, capsys: pytes
     rows = [line.split() for line in text.splitlines() if line.startswith(("h100-sxm", "m3-max", "groq-lpu1"))]
     assert [(row[0], row[1]) for row in rows] == [(c, n) for c in ("h100-sxm", "m3-max", "groq-lpu1") for n in "128"]
     cost = tn.price(tn.decode_step(HEADER, tn.Deployment(context=4096)), tn.Machine(tn.catalog.chip("h100-sxm")))
-    assert float(rows[0][2]) == pytest.approx(cost.floor * 1e3, rel=1e-3)
-    assert cost.prediction is not None and float(rows[0][3]) == pytest.approx(cost.prediction * 1e3, rel=1e-3)
+    assert float(rows[0][3]) == pytest.approx(cost.floor * 1e3, rel=1e-3)
+    assert cost.prediction is not None and float(rows[0][4]) == pytest.approx(cost.prediction * 1e3, rel=1e-3)
     for words in ("link latency", "matrix rate", "stage overhead", "no rent of m3-max", "bytes", "cannot run"):
         assert words in text
 

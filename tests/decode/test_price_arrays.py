@@ -14,6 +14,7 @@ from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tinker_nomics import catalog
 from tinker_nomics.boundary import x64
 from tinker_nomics.decode.chain import merged_chain
 from tinker_nomics.decode.chain_price import BEST, as_float64, price_arrays
@@ -108,6 +109,22 @@ def test_no_leaf_is_a_nan_and_no_slope_is_infinite_where_all_is_undeclared() -> 
         with x64():
             slope = jax.jit(jax.grad(lambda m, o=output: getattr(price_arrays(step, m, 0), o)))(bare)
         assert all(np.all(np.isfinite(np.asarray(leaf))) for leaf in jax.tree.leaves(slope))
+
+
+def test_every_slope_on_every_chip_is_finite() -> None:
+    """All chips of the catalog, at one, two and eight: whatever they leave undeclared, no slope is a NaN."""
+    step = dense_step(**SMALL, context=4096)
+    machines = [Machine(chip, width, rent=1.0).arrays() for chip in catalog.chips() for width in (1, 2, 8)]
+    stacked = jax.tree.map(lambda *rows: np.stack(rows), *machines)
+
+    def sums(m: Any) -> Any:
+        priced = price_arrays(step, m, BEST)
+        return priced.floor + priced.prediction + priced.usd_prediction
+
+    with x64():
+        slopes = jax.jit(jax.vmap(jax.grad(sums)))(stacked)
+    for name, leaf in leaves(slopes).items():
+        assert np.all(np.isfinite(np.asarray(leaf))), name
 
 
 def test_vmap_over_machines_and_contexts_is_a_loop() -> None:

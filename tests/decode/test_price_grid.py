@@ -96,6 +96,9 @@ def test_files_hold_what_the_table_holds(table: PriceTable, tmp_path: Path) -> N
     with np.load(table.to_npz(tmp_path / "grid.npz")) as held:
         assert np.array_equal(held["floor_mask"], np.ma.getmaskarray(table.floor))
         assert list(held["axis_chip"]) == ["full", "silent", "small"]
+    again = PriceTable.from_npz(tmp_path / "grid.npz")
+    assert again.axes == table.axes and set(again.data) == set(table.data)
+    assert again.sel(chip="silent").to_dict() == table.sel(chip="silent").to_dict()
     with pytest.raises(OutputExistsError):
         table.to_csv(tmp_path / "grid.csv")
 

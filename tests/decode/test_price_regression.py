@@ -146,3 +146,17 @@ def test_latency_grows_with_every_sequence() -> None:
     machine = Machine(hand_chip(3.35e12, rate=989e12))
     floors = [price(dense_step(**LLAMA_8B, context=1024, sequences=b), machine).floor for b in (1, 2, 32, 64, 128, 256)]
     assert np.all(np.diff(floors) > 0)
+
+
+def test_wider_machines_gain_less_than_their_width() -> None:
+    """QwQ-32B in bf16 on A100-80 at 2, 4 and 8 chips: 36.2, 50 and 63 tokens/s, where a user expected near-linear."""
+    geometry = dict(layers=64, hidden=5120, ffn=27648, heads=40, kv_heads=8, head_dim=128, vocabulary=152064)
+    predicted = {}
+    for width, measured in ((2, 36.2), (4, 50.0), (8, 63.0)):
+        latency = (6.8 + 1.2 * (width - 1)) * 1e-6  # NCCL in one node, as in the test above
+        chip = hand_chip(2.039e12, 80e9, 312e12, 1.39e-6, hand_link(latency=latency, bandwidth=3e11))
+        cost = price(dense_step(**geometry, context=500), Machine(chip, width))
+        assert cost.prediction is not None
+        predicted[width] = 1 / cost.prediction
+        assert measured < predicted[width] < 1 / cost.floor
+    assert predicted[8] / predicted[2] < 3.0, "collectives and the chain of stages do not shrink with width"

@@ -13,7 +13,7 @@ from .text_table import table
 if TYPE_CHECKING:
     from ..decode.step import DecodeStep
 
-_HEADER = ["chip", "chips", "floor ms", "predicted ms", "binds", "tokens/s", "USD/M tokens", "notes"]
+_HEADER = ["chip", "chips", "precision", "floor ms", "predicted ms", "binds", "tokens/s", "USD/M tokens", "notes"]
 
 
 def screen(title: str, header: Any, context: int, step: DecodeStep, points: Sequence[Any], stages: bool) -> str:
@@ -30,7 +30,7 @@ def screen(title: str, header: Any, context: int, step: DecodeStep, points: Sequ
     notes: list[str] = []
     rows = [_row(point, notes) for point in points]
     costs = [point for point in points if isinstance(point, DecodeCost)]
-    lines = [_summary(title, header, context, step), "", table(rows, _HEADER, "lrrrlrrl")]
+    lines = [_summary(title, header, context, step), "", table(rows, _HEADER, "lrlrrlrrl")]
     lines += [""] + [f"[{i + 1}] {note}" for i, note in enumerate(notes)]
     bounds = []
     if any(cost.prediction is None for cost in costs):
@@ -69,6 +69,7 @@ def _row(point: Any, notes: list[str]) -> list[str]:
             "-",
             "-",
             "-",
+            "-",
             f"cannot run {_marks(refusal.reasons, notes)}",
         ]
     bound = point.prediction is None
@@ -82,6 +83,7 @@ def _row(point: Any, notes: list[str]) -> list[str]:
     return [
         point.machine.chip.id,
         str(point.machine.count),
+        point.precision,
         _ms(point.floor),
         "-" if point.prediction is None else _ms(point.prediction),
         str(point.binds.value if point.prediction_binds is None else point.prediction_binds.value),

@@ -28,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PriceTable:
     """Prices on chips x widths x contexts: `table["floor"]` or `table.floor`, `table.sel(chip="h100-sxm")`.
 
@@ -159,6 +159,17 @@ class PriceTable:
         with atomic_path(path, force) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **arrays)
         return Path(path)
+
+    @staticmethod
+    def from_npz(path: str | Path) -> PriceTable:
+        """Read back what `to_npz` wrote, but for the names of stages."""
+        with np.load(path, allow_pickle=False) as held:
+            axes = {name[5:]: tuple(held[name].tolist()) for name in held.files if name.startswith("axis_")}
+            masks = {name[:-5] for name in held.files if name.endswith("_mask")}
+            plain = [name for name in held.files if not name.startswith("axis_") and name[:-5] not in masks]
+            data: dict[str, np.ndarray] = {name: held[name] for name in plain}
+            data |= {name: np.ma.MaskedArray(held[name], held[f"{name}_mask"]) for name in masks}
+        return PriceTable(axes, data)
 
 
 def _masked(values: np.ndarray, valid: np.ndarray) -> np.ma.MaskedArray:

@@ -61,7 +61,11 @@ def draw_grid(table: PriceTable, title: str = "") -> Figure:
     axes.set_ylim(max(heights) + 0.7, min(heights) - 0.7)
     axes.set_xscale("log")
     axes.set_xlim(low / 1.25, high * (high / low) ** 0.3 * 1.6)
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("time of one decode step [ms, log scale]")
     axes.plot([], [], "|", color=LOW, markersize=11, markeredgewidth=3, label="floor: no implementation is faster")
     if np.any(flat["predicted"]):

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..decode.pricing import Bind
 from ..decode.stages import StageKind
 from .style import HIGH, NEUTRAL, PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..decode.pricing import DecodeCost
     from ..decode.step import DecodeStep
 
 
-def work_by_kind(step: DecodeStep) -> dict[StageKind, tuple[float, float]]:
-    """Bytes moved [B] and arithmetic [FLOP] of a step by kind of stage, kinds that do both."""
+@dataclass(frozen=True)
+class KindWork:
+    """One kind of stage: bytes moved [B], arithmetic [FLOP], and the FLOP/s that the machine allows it."""
+
+    kind: StageKind
+    moved: float
+    flops: float
+    attainable: float
+
+    @property
+    def intensity(self) -> float:
+        """FLOP per byte moved."""
+        return self.flops / self.moved
+
+
+def work_by_kind(step: DecodeStep, cost: DecodeCost) -> list[KindWork]:
+    """Every kind of stage that moves and computes, least intense first.
+
+    What a kind attains is its arithmetic over the longer of streaming its bytes, from the tiers that hold them, and
+    computing, on even shares.
+    """
     attended = np.minimum(np.float64(step.context), np.asarray(step.part_window, dtype=np.float64))
     moved = np.asarray(step.part_bytes, np.float64) + np.asarray(step.part_bytes_per_token, np.float64) * attended
     flops = np.asarray(step.part_flops, np.float64) + np.asarray(step.part_flops_per_token, np.float64) * attended
-    found: dict[StageKind, tuple[float, float]] = {}
+    count, chip = cost.machine.count, cost.machine.chip
+    slowness = [1.0 / tier.bandwidth if tier.bandwidth is not None else 0.0 for tier in chip.tiers]
+    per_byte = np.array([np.dot(row.tiers, slowness) for row in cost.placement]) / count
+    seconds = moved * per_byte[np.asarray(step.part_class)]
+    rate = chip.matrix_rates[cost.precision]
+    found = []
     for kind in StageKind:
         of_kind = np.array([step.stages[stage].kind is kind for stage in step.part_stage])
-        work = float(moved[of_kind].sum()), float(flops[of_kind].sum())
-        if min(work) > 0.0:
-            found[kind] = work
-    return found
+        work, arithmetic, streaming = (float(column[of_kind].sum()) for column in (moved, flops, seconds))
+        longest = max(streaming, arithmetic / rate / count if rate is not None else 0.0)
+        if work > 0.0 and arithmetic > 0.0 and longest > 0.0:
+            found.append(KindWork(kind, work, arithmetic, arithmetic / longest))
+    return sorted(found, key=lambda one: one.intensity)
 
 
 def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure:
@@ -39,72 +65,72 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
         cost: its price; the roof is its machine's at its precision.
         title: what is priced.
     """
-    chip, count = cost.machine.chip, cost.machine.count
-    rate = chip.matrix_rates[cost.precision]
-    tiers = [tier for tier in chip.tiers if tier.resident and tier.bandwidth is not None]
-    work = work_by_kind(step)
-    intensity = {kind: flops / moved for kind, (moved, flops) in work.items()}
     figure = new_figure(12.0, 6.4)
     axes = tidy(figure.add_subplot(), "both")
-    fastest = max((tier.bandwidth or 0.0 for tier in tiers), default=0.0) * count
-    if fastest == 0.0 or cost.floor == 0.0 or cost.moved_bytes == 0.0:
-        axes.text(0.5, 0.5, "no memory bandwidth is declared: no roof", ha="center", transform=axes.transAxes)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    work = work_by_kind(step, cost)
+    if not work:
+        words = "no roof: the step does no arithmetic, or no bandwidth and no matrix rate are declared"
+        axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
         return figure
-    peak = rate * count if rate is not None else None
-    ridge = peak / fastest if peak is not None else max(intensity.values(), default=1.0) * 30
-    reach = [*intensity.values(), ridge]
-    x = np.geomspace(min(reach) / 4, max(reach) * 4, 400)
-    for i, tier in enumerate(sorted(tiers, key=lambda tier: -(tier.bandwidth or 0.0))):
-        roof = (tier.bandwidth or 0.0) * count * x
-        roof = roof if peak is None else np.minimum(roof, peak)
-        label = f"{tier.kind.value} {_si((tier.bandwidth or 0.0) * count)}B/s"
-        axes.plot(x, roof, color=PALETTE[(0, 5, 2, 3)[i % 4]], linewidth=2, label=label)
-    if peak is not None:
-        axes.text(x[-1], peak * 1.06, f"{cost.precision} {_si(peak)}FLOP/s", ha="right", va="bottom")
-    streaming = cost.floor_terms[Bind.MEMORY]
-    bandwidth = cost.moved_bytes / streaming if streaming > 0.0 else fastest
-    largest = max(moved for moved, _ in work.values())
-    for kind, value in sorted(intensity.items(), key=lambda item: item[1]):
-        attained = bandwidth * value if peak is None else min(bandwidth * value, peak)
-        size = 40 + 500 * work[kind][0] / largest
-        axes.scatter(value, attained, s=size, color=PALETTE[4], alpha=0.6, edgecolor="black", linewidth=0.6, zorder=3)
-    _label_kinds(axes, intensity, bandwidth, peak)
+    _draw_roofs(axes, cost, [one.intensity for one in work])
+    largest = max(one.moved for one in work)
+    sizes = [40 + 500 * one.moved / largest for one in work]
+    x, y = [one.intensity for one in work], [one.attainable for one in work]
+    axes.scatter(x, y, s=sizes, color=PALETTE[4], alpha=0.6, edgecolor="black", linewidth=0.6, zorder=3)
+    _label_kinds(axes, work)
     whole = cost.flops / cost.moved_bytes
-    if cost.flops > 0.0:
-        axes.plot(
-            whole, cost.flops / cost.floor, "D", color=HIGH, markersize=9, zorder=4, label="whole step at the floor"
-        )
-        if cost.prediction is not None:
-            axes.plot(whole, cost.flops / cost.prediction, "v", color=HIGH, markersize=9, zorder=4,
-                      label="whole step as predicted")  # fmt: skip
+    floor = cost.flops / cost.floor
+    axes.plot(whole, floor, "D", color=HIGH, markersize=9, zorder=4, label="whole step at the floor")
+    if cost.prediction is not None:
+        predicted = cost.flops / cost.prediction
+        axes.plot(whole, predicted, "v", color=HIGH, markersize=9, zorder=4, label="whole step as predicted")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_ylim(top=axes.get_ylim()[1] * 3.0)
     axes.set_xlabel("arithmetic intensity [FLOP per byte moved]")
     axes.set_ylabel("attainable [FLOP/s]")
     axes.legend(loc="lower right", frameon=False)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    figure.supxlabel(
-        "area of a circle: bytes that this kind of stage moves", x=0.01, ha="left", fontsize=9, color=NEUTRAL
-    )
+    note = "area of a circle: bytes that this kind of stage moves"
+    figure.supxlabel(note, x=0.01, ha="left", fontsize=9, color=NEUTRAL)
     return figure
 
 
-def _label_kinds(axes, intensity: dict[StageKind, float], bandwidth: float, peak: float | None) -> None:
-    """Names beside the circles; kinds within a factor of 1.15 share one label."""
-    groups: list[list[StageKind]] = []
-    for kind, value in sorted(intensity.items(), key=lambda item: item[1]):
-        if groups and value <= intensity[groups[-1][0]] * 1.15:
-            groups[-1].append(kind)
+def _draw_roofs(axes: Axes, cost: DecodeCost, intensities: list[float]) -> None:
+    """One slope per tier with a bandwidth, under the matrix rate where it is declared."""
+    chip, count = cost.machine.chip, cost.machine.count
+    rate = chip.matrix_rates[cost.precision]
+    peak = rate * count if rate is not None else None
+    tiers = [(tier.bandwidth * count, tier.kind.value) for tier in chip.tiers if tier.resident and tier.bandwidth]
+    tiers = sorted(tiers, reverse=True)
+    ridge = [peak / tiers[0][0]] if peak is not None and tiers else [30.0 * max(intensities)]
+    x = np.geomspace(min(intensities + ridge) / 4, max(intensities + ridge) * 4, 400)
+    for i, (bandwidth, kind) in enumerate(tiers):
+        roof = bandwidth * x if peak is None else np.minimum(bandwidth * x, peak)
+        axes.plot(x, roof, color=PALETTE[(0, 5, 2, 3)[i]], linewidth=2, label=f"{kind} {_si(bandwidth)}B/s")
+    if peak is not None:
+        axes.text(x[-1], peak * 1.06, f"{cost.precision} {_si(peak)}FLOP/s", ha="right", va="bottom")
+
+
+def _label_kinds(axes: Axes, work: list[KindWork]) -> None:
+    """Names beside the circles; kinds that lie together share one label."""
+    groups: list[list[KindWork]] = []
+    for one in work:
+        last = groups[-1][0] if groups else None
+        near = last is not None and one.intensity <= 1.15 * last.intensity
+        if last is not None and near and 0.5 < one.attainable / last.attainable < 2.0:
+            groups[-1].append(one)
         else:
-            groups.append([kind])
+            groups.append([one])
+    leader = {"arrowstyle": "-", "color": NEUTRAL, "linewidth": 0.8}
+    level = 0
     for i, group in enumerate(groups):
-        x = intensity[group[-1]]
-        y = bandwidth * x if peak is None else min(bandwidth * x, peak)
-        names = ", ".join(kind.value for kind in group)
-        leader = {"arrowstyle": "-", "color": NEUTRAL, "linewidth": 0.8}
-        place = (-40, 22 + 24 * i)
-        axes.annotate(names, (x, y), place, textcoords="offset points", ha="right", fontsize=9, arrowprops=leader)
+        # neighbours climb, so that no leader crosses a name; after a gap the ladder starts again
+        level = level + 1 if i and group[0].intensity < 2.5 * groups[i - 1][-1].intensity else 0
+        names = ", ".join(one.kind.value for one in group)
+        place = (-40, 22 + 24 * level)
+        at = (group[-1].intensity, group[-1].attainable)
+        axes.annotate(names, at, place, textcoords="offset points", ha="right", fontsize=9, arrowprops=leader)
 
 
 def _si(value: float) -> str:
