@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 from typing import Any
 
 import pytest
 
 from tinker_nomics import catalog
 from tinker_nomics.architecture import Architecture, ArchitectureError
+from tinker_nomics.architecture_families import FAMILIES
 
 KIMI = {
     "model_type": "kimi_k25", "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 64,
@@ -133,7 +136,7 @@ def test_missing_fields_are_named_all_at_once() -> None:
     with pytest.raises(ArchitectureError) as caught:
         Architecture.from_hf_config({"model_type": "deepseek_v3", "hidden_size": "wide"})
     for field in (
-        "hidden_size (a whole number, not 'wide')",
+        "hidden_size (a whole number from 0 to 1099511627776, not 'wide')",
         "vocab_size",
         "num_hidden_layers",
         "kv_lora_rank",
@@ -163,3 +166,59 @@ def test_fields_that_nobody_reads_are_named_not_guessed() -> None:
 def test_what_cannot_be_read_is_one_clear_error(config: Any, match: str) -> None:
     with pytest.raises(ArchitectureError, match=match):
         Architecture.from_hf_config(config)
+
+
+def test_an_indexer_runs_where_a_list_a_pattern_or_a_frequency_says() -> None:
+    base = {
+        "model_type": "glm_moe_dsa", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 8, "num_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 8, "num_attention_heads": 4, "kv_lora_rank": 16,
+        "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "index_n_heads": 2, "index_head_dim": 8,
+        "index_topk": 16,
+    }  # fmt: skip
+
+    def indexers(**more: Any) -> int:
+        return Architecture.from_hf_config(base | more).groups[0].indexer_layers  # type: ignore[attr-defined]
+
+    assert indexers() == 8
+    assert indexers(index_topk_freq=4) == 3
+    assert indexers(index_topk_pattern="FFSSFSSS") == 3
+    assert indexers(indexer_types=["full"] * 2 + ["shared"] * 6, index_topk_pattern="FFSSFSSS") == 2
+    with pytest.raises(ArchitectureError, match="a letter F or S per layer"):
+        indexers(index_topk_pattern="FS")
+
+
+def test_no_value_of_a_field_does_worse_than_a_clear_error() -> None:
+    wrong: list[Any] = [
+        None,
+        -1,
+        0,
+        1,
+        1.5,
+        "x",
+        "",
+        [],
+        ["a"],
+        {},
+        {"a": 1},
+        True,
+        10**30,
+        float("nan"),
+        [1, 2],
+        "ME*",
+    ]
+    draw = random.Random(0)
+    refused = 0
+    for _ in range(4000):
+        config = copy.deepcopy(draw.choice([KIMI, QWEN35, GPT_OSS, LLAMA, NEMOTRON, GLM_FLASH, INKLING2]))
+        table: dict[str, Any] = config.get("text_config", config)  # type: ignore[assignment]
+        if draw.random() < 0.3:
+            table["model_type"] = draw.choice(list(FAMILIES))
+        more = ["layer_types", "linear_attn_config", "mlp_only_layers", "sliding_window", "text_config", "q_lora_rank"]
+        for _ in range(draw.randint(1, 3)):
+            table[draw.choice([*table, *more])] = draw.choice(wrong)
+        try:
+            found = Architecture.from_hf_config(config)
+            assert found.parameters > 0 and found.lora_parameters_per_rank > 0
+        except ArchitectureError:
+            refused += 1
+    assert 1000 < refused < 4000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from shared_folder import SHARED
 
 from tinker_nomics import catalog
 from tinker_nomics.architecture import Architecture, ArchitectureError
-from tinker_nomics.decode import HeaderSource
+from tinker_nomics.decode import GgufError, HeaderSource
 
 needs_ledgers = pytest.mark.skipif(SHARED is None, reason="the specification folder is not here")
 
@@ -145,3 +146,23 @@ def test_config_and_header_of_one_model_agree(tmp_path: Path) -> None:
     header = Architecture.from_header(HeaderSource.from_ledger(_small()))
     found = Architecture.from_hf_config(path)
     assert (found.groups, found.parameters, found.tied) == (header.groups, header.parameters, header.tied)
+
+
+def test_no_metadata_or_dims_do_worse_than_a_clear_error() -> None:
+    draw = random.Random(0)
+    refused = 0
+    for _ in range(1500):
+        ledger = _small(**{"llama.attention.head_count_kv": 2})
+        for _ in range(draw.randint(1, 2)):
+            if draw.random() < 0.6:
+                key = draw.choice(list(ledger["metadata"]))
+                ledger["metadata"][key] = draw.choice([-1, 0, 1, 3, 1.5, "x", [1, 2], True, 10**12])
+            else:
+                number = draw.randrange(len(ledger["tensors"]))
+                name, kind, dims = ledger["tensors"][number]
+                ledger["tensors"][number] = [name, kind, draw.choice([[32], [32, 32], [0, 32], [*dims, 2]])]
+        try:
+            assert Architecture.from_header(HeaderSource.from_ledger(ledger)).parameters > 0
+        except (ArchitectureError, GgufError):
+            refused += 1
+    assert 500 < refused < 1500

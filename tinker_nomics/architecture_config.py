@@ -46,13 +46,44 @@ class Fields:
         self.read.update(names)
         return next((self.table[name] for name in names if self.table.get(name) is not None), default)
 
-    def number(self, *names: str, default: int | None = None) -> int:
-        """A whole number; where it is missing and has no `default`, its first name is collected and 1 returned."""
-        value = self.value(*names, default=default)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    def known(self, *names: str) -> None:
+        """These fields say nothing that the family's layers need."""
+        self.read.update(names)
+
+    def number(self, *names: str, default: int | None = None, most: int = 2**40) -> int:
+        """A whole number up to `most`; a missing one without `default`, or a wrong one, is collected and 1 returned."""
+        return self._checked(names[0], self.value(*names, default=default), most)
+
+    def within(self, table: Mapping[str, Any], name: str) -> int:
+        """The whole number `name` of a nested object."""
+        return self._checked(name, table.get(name), 2**40)
+
+    def _checked(self, name: str, value: Any, most: int) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most:
             return value
-        self.missing.append(names[0] if value is None else f"{names[0]} (a whole number, not {value!r})")
+        shown = f"{value!r}"[:40]
+        self.missing.append(name if value is None else f"{name} (a whole number from 0 to {most}, not {shown})")
         return 1
+
+    def optional(self, *names: str) -> int | None:
+        """As `number`, or None where none of the names has a value."""
+        return self.number(*names) if self.has(*names) else self.value(*names)
+
+    def items(self, *names: str) -> list[Any] | None:
+        """The first of the names that has a value, which must be a list; None where there is none."""
+        value = self.value(*names)
+        if value is None or isinstance(value, list):
+            return value
+        self.missing.append(f"{names[0]} (a list, not {value!r})")
+        return None
+
+    def nested(self, name: str) -> Mapping[str, Any]:
+        """The object at `name`, empty where there is none."""
+        value = self.value(name, default={})
+        if isinstance(value, Mapping):
+            return value
+        self.missing.append(f"{name} (an object, not {value!r})")
+        return {}
 
     def kinds(self, name: str, layers: int) -> list[str] | None:
         """The list `name` with one text per layer, or None."""

@@ -34,9 +34,12 @@ WRAPPERS = {
     "qwen3_5_moe_text": "qwen3_5_moe",
 }
 
+# lists by layer are built, so their number is bounded before
+_MOST_LAYERS = 100_000
+
 
 def _layers(f: Fields) -> int:
-    return f.number("num_hidden_layers", "n_layers")
+    return f.number("num_hidden_layers", "n_layers", most=_MOST_LAYERS)
 
 
 def _heads(f: Fields) -> tuple[int, int, int]:
@@ -50,9 +53,9 @@ def _windowed(f: Fields, period: int | None = None, first_full: int | None = Non
     """Attention layers, global and windowed: by `layer_types`, else every `period`-th layer global."""
     layers = _layers(f)
     heads, kv, head_dim = _heads(f)
-    window = f.value("sliding_window")
+    window = f.optional("sliding_window")
     kinds = f.kinds("layer_types", layers)
-    period = f.value("sliding_window_pattern", "_sliding_window_pattern", default=period)
+    period = f.optional("sliding_window_pattern", "_sliding_window_pattern") or period
     if kinds is None and period and window is not None:
         first = period - 1 if first_full is None else first_full
         kinds = ["full_attention" if i % period == first else "sliding_attention" for i in range(layers)]
@@ -64,12 +67,12 @@ def _windowed(f: Fields, period: int | None = None, first_full: int | None = Non
         f.missing.append("sliding_window")
     return [
         Attention(count["full_attention"], heads, kv, head_dim),
-        Attention(count["sliding_attention"], heads, kv, head_dim, window=window if isinstance(window, int) else 1),
+        Attention(count["sliding_attention"], heads, kv, head_dim, window=1 if window is None else window),
     ]
 
 
 def _dense(f: Fields) -> list[LayerGroup]:
-    f.value("sliding_window", "layer_types", "head_dim")
+    f.known("sliding_window", "layer_types", "head_dim")
     heads, kv, head_dim = _heads(f)
     return [Attention(_layers(f), heads, kv, head_dim), Mlp(_layers(f), f.number("intermediate_size"))]
 
@@ -88,7 +91,7 @@ def _gemma4(f: Fields) -> list[LayerGroup]:
     same = bool(f.value("attention_k_eq_v", default=False))
     global_dim = f.number("global_head_dim", default=512)
     global_kv = f.number("num_global_key_value_heads", default=kv) if same else kv
-    f.value("num_global_key_value_heads", "vocab_size_per_layer_input")
+    f.known("num_global_key_value_heads", "vocab_size_per_layer_input")
     # these change layers in ways that no group here describes: refuse by name
     for name in ("hidden_size_per_layer_input", "num_kv_shared_layers", "enable_moe_block", "use_double_wide_mlp"):
         if f.value(name):
@@ -111,10 +114,10 @@ def _sparse(f: Fields, shared: int = 0, shared_gate: bool = False) -> list[Layer
     if kinds is not None:
         dense = kinds.count("dense")
     else:
-        only, step = set(f.value("mlp_only_layers", default=()) or ()), f.number("decoder_sparse_step", default=1)
+        only, step = f.items("mlp_only_layers") or [], f.number("decoder_sparse_step", default=1)
         first = f.number("first_k_dense_replace", default=0)
         dense = sum(1 for i in range(layers) if i < first or i in only or (step and (i + 1) % step))
-    f.value("first_k_dense_replace", "mlp_only_layers", "decoder_sparse_step", "intermediate_size")
+    f.known("first_k_dense_replace", "mlp_only_layers", "decoder_sparse_step", "intermediate_size")
     return [
         Mlp(dense, f.number("intermediate_size") if dense else 1),
         Moe(layers - dense, experts, used, width, shared_width=shared, shared_gate=shared_gate),
@@ -126,7 +129,7 @@ def _shared_experts(f: Fields) -> int:
 
 
 def _gqa_moe(f: Fields) -> list[LayerGroup]:
-    f.value("sliding_window", "layer_types", "max_window_layers")
+    f.known("sliding_window", "layer_types", "max_window_layers")
     heads, kv, head_dim = _heads(f)
     shared = f.number("shared_expert_intermediate_size", default=0) or _shared_experts(f)
     gate = f.has("shared_expert_intermediate_size") and shared > 0
@@ -138,13 +141,8 @@ def _gpt_oss(f: Fields) -> list[LayerGroup]:
 
 
 def _latent(f: Fields, layers: int, indexed: bool = False) -> LatentAttention:
-    f.value("num_key_value_heads", "head_dim", "qk_head_dim")
-    indexers = 0
-    if indexed:
-        kinds = f.kinds("indexer_types", _layers(f))
-        frequency, offset = f.number("index_topk_freq", default=1), f.number("index_skip_topk_offset", default=2)
-        f.value("index_topk_pattern", "layer_types")
-        indexers = kinds.count("full") if kinds else sum(max(i - offset + 1, 0) % frequency == 0 for i in range(layers))
+    f.known("num_key_value_heads", "head_dim", "qk_head_dim")
+    indexers = _full_indexers(f, layers) if indexed else 0
     return LatentAttention(
         layers,
         heads=f.number("num_attention_heads"),
@@ -152,12 +150,27 @@ def _latent(f: Fields, layers: int, indexed: bool = False) -> LatentAttention:
         nope_dim=f.number("qk_nope_head_dim"),
         rope_dim=f.number("qk_rope_head_dim"),
         value_dim=f.number("v_head_dim"),
-        q_rank=f.value("q_lora_rank"),
+        q_rank=f.optional("q_lora_rank"),
         indexer_layers=min(indexers, layers),
         indexer_heads=f.number("index_n_heads") if indexed else 0,
         indexer_dim=f.number("index_head_dim") if indexed else 0,
         indexer_top_k=f.number("index_topk") if indexed else 0,
     )
+
+
+def _full_indexers(f: Fields, layers: int) -> int:
+    """Layers that run an indexer of their own: by list, by pattern ("F" runs, "S" shares), else by frequency."""
+    f.known("layer_types")
+    kinds = f.kinds("indexer_types", _layers(f))
+    pattern = f.value("index_topk_pattern")
+    frequency, offset = f.number("index_topk_freq", default=1), f.number("index_skip_topk_offset", default=2)
+    if kinds is not None:
+        return kinds.count("full")
+    if pattern is not None:
+        if not isinstance(pattern, str) or len(pattern) != _layers(f):
+            f.missing.append("index_topk_pattern (a letter F or S per layer)")
+        return str(pattern).count("F")
+    return sum(max(i - offset + 1, 0) % max(frequency, 1) == 0 for i in range(layers))
 
 
 def _mla_moe(indexed: bool) -> Callable[[Fields], list[LayerGroup]]:
@@ -167,12 +180,12 @@ def _mla_moe(indexed: bool) -> Callable[[Fields], list[LayerGroup]]:
 def _full_and_linear(f: Fields, interval: int | None) -> tuple[int, int]:
     layers = _layers(f)
     kinds = f.kinds("layer_types", layers)
-    interval = f.value("full_attention_interval", default=interval)
+    interval = f.optional("full_attention_interval") or interval or 0
     if kinds is None and not interval:
         f.missing.append("layer_types")
         return layers, 0
     if kinds is None:
-        kinds = ["linear_attention" if (i + 1) % int(interval or 1) else "full_attention" for i in range(layers)]
+        kinds = ["linear_attention" if (i + 1) % interval else "full_attention" for i in range(layers)]
     linear = kinds.count("linear_attention")
     return layers - linear, linear
 
@@ -193,24 +206,27 @@ def _qwen_hybrid(f: Fields) -> list[LayerGroup]:
     ]
     if f.has("num_experts"):
         return [*mixers, *_sparse(f, f.number("shared_expert_intermediate_size", default=0), shared_gate=True)]
-    f.value("mlp_only_layers")
+    f.known("mlp_only_layers")
     return [*mixers, Mlp(_layers(f), f.number("intermediate_size"))]
 
 
 def _kimi_delta(f: Fields, indexed: bool) -> list[LayerGroup]:
-    nested = f.value("linear_attn_config", default={}) or {}
+    nested = f.nested("linear_attn_config")
     layers = _layers(f)
     linear = nested.get("kda_layers")
     if linear is None:
         _, count = _full_and_linear(f, 4)
-    else:
-        f.value("layer_types")
+    elif isinstance(linear, list) and len(linear) <= layers:
+        f.known("layer_types")
         count = len(linear)
+    else:
+        f.missing.append("linear_attn_config.kda_layers (a list of layers)")
+        count = 0
 
     def at(inner: str, outer: str) -> int:
-        return nested[inner] if isinstance(nested.get(inner), int) else f.number(outer)
+        return f.number(outer) if nested.get(inner) is None else f.within(nested, inner)
 
-    f.value("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "index_kpool", "hc_mult")
+    f.known("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim", "index_kpool", "hc_mult")
     delta = KimiDelta(
         count,
         at("num_heads", "linear_num_heads"),
@@ -223,12 +239,12 @@ def _kimi_delta(f: Fields, indexed: bool) -> list[LayerGroup]:
 def _nemotron_h(f: Fields) -> list[LayerGroup]:
     letters = {"M": "mamba", "*": "attention", "E": "moe", "-": "mlp"}
     pattern = f.value("layers_block_type", "layer_types", "hybrid_override_pattern")
-    if pattern is None:
-        f.missing.append("layers_block_type")
+    if not isinstance(pattern, (str, list)):
+        f.missing.append("layers_block_type (a list of layer kinds, or hybrid_override_pattern)")
         return []
     names = {"linear_attention": "mamba", "full_attention": "attention"}
-    count = Counter(str(letters.get(kind, names.get(kind, kind))) for kind in pattern)
-    f.value("num_hidden_layers", "sliding_window")
+    count = Counter(letters.get(kind, names.get(kind, kind)) for kind in map(str, pattern))
+    f.known("num_hidden_layers", "sliding_window")
     unknown = sorted(set(count) - set(letters.values()))
     if unknown:
         f.missing.append(f"layers_block_type of {', '.join(letters.values())} only, not {unknown}")
@@ -256,23 +272,23 @@ def _nemotron_h(f: Fields) -> list[LayerGroup]:
                 f.number("moe_intermediate_size"),
                 shared_width=shared,
                 gated=False,
-                latent=f.value("moe_latent_size"),
+                latent=f.optional("moe_latent_size"),
             )
         )
-    f.value("intermediate_size", "moe_latent_size", "n_routed_experts", "moe_intermediate_size")
+    f.known("intermediate_size", "moe_latent_size", "n_routed_experts", "moe_intermediate_size")
     return groups
 
 
 def _inkling(f: Fields, second: bool = False) -> list[LayerGroup]:
     layers = _layers(f)
     heads, kv, head_dim = _heads(f)
-    local = f.value("local_layer_ids")
+    local = f.items("local_layer_ids")
     kinds = f.kinds("layer_types", layers)
     if kinds is not None:
         sliding = kinds.count("hybrid_sliding")
     else:
         sliding = len(local) if local is not None else sum(1 for i in range(layers) if (i + 1) % 6)
-    f.value("rel_extent", "conv_kernel_size", "log_scaling_n_floor", "log_scaling_alpha", "unpadded_vocab_size")
+    f.known("rel_extent", "conv_kernel_size", "log_scaling_n_floor", "log_scaling_alpha", "unpadded_vocab_size")
     relative, gate = f.number("d_rel"), "separate" if second else "none"
     mixers = [
         Attention(layers - sliding, heads, kv, head_dim, gate=gate, relative_dim=relative),
@@ -292,7 +308,7 @@ def _inkling(f: Fields, second: bool = False) -> list[LayerGroup]:
         return [*mixers, Moe(layers, experts, used, width)]
     mlps = f.kinds("mlp_layer_types", layers)
     dense = mlps.count("dense") if mlps is not None else f.number("dense_mlp_idx")
-    f.value("dense_mlp_idx", "shared_expert_sink")
+    f.known("dense_mlp_idx", "shared_expert_sink")
     rows = f.number("n_shared_experts")
     moe = Moe(layers - dense, experts, used, width, shared_width=rows * width, router_rows=rows)
     ffn = f.number("dense_intermediate_size", "intermediate_size")

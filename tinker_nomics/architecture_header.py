@@ -16,6 +16,7 @@ from .errors import listed
 from .layer_groups import Attention, DeltaNet, KimiDelta, LatentAttention, LayerGroup, Mamba2, Mlp, Moe
 
 if TYPE_CHECKING:
+    from .decode.geometry import Geometry
     from .decode.gguf_header import GgufHeader
     from .decode.layers import Layer
 
@@ -71,32 +72,32 @@ def _attention(layer: Layer, dims: Dims) -> Attention:
     )
 
 
-def _latent(header: GgufHeader, layer: Layer, dims: Dims) -> LatentAttention:
+def _latent(geometry: Geometry, layer: Layer, dims: Dims) -> LatentAttention:
     assert layer.attention is not None
-    rank = header.arch("attention.kv_lora_rank")
+    rank = geometry.number("attention.kv_lora_rank")
     rope = dims["attn_kv_a_mqa"][1] - rank
     indexer = layer.indexer
     return LatentAttention(
         1,
         layer.attention.heads,
         rank,
-        nope_dim=header.arch("attention.key_length_mla") - rope,
+        nope_dim=geometry.number("attention.key_length_mla") - rope,
         rope_dim=rope,
-        value_dim=header.arch("attention.value_length_mla"),
+        value_dim=geometry.number("attention.value_length_mla"),
         q_rank=dims["attn_q_a"][1] if "attn_q_a" in dims else None,
         indexer_layers=0 if indexer is None else 1,
         indexer_heads=0 if indexer is None else indexer.heads,
         indexer_dim=0 if indexer is None else indexer.key_length,
-        indexer_top_k=0 if indexer is None else header.arch("attention.indexer.top_k"),
+        indexer_top_k=0 if indexer is None else geometry.number("attention.indexer.top_k"),
     )
 
 
-def _recurrence(header: GgufHeader, dims: Dims) -> LayerGroup | None:
-    kernel = header.arch("ssm.conv_kernel")
+def _recurrence(geometry: Geometry, dims: Dims) -> LayerGroup | None:
+    kernel = geometry.number("ssm.conv_kernel")
     if "ssm_conv1d_q" in dims:
-        return KimiDelta(1, header.arch("attention.head_count"), header.arch("kda.head_dim"), kernel)
-    inner, state = header.arch("ssm.inner_size"), header.arch("ssm.state_size")
-    heads, groups = header.arch("ssm.time_step_rank"), header.arch("ssm.group_count", 0)
+        return KimiDelta(1, geometry.number("attention.head_count"), geometry.number("kda.head_dim"), kernel)
+    inner, state = geometry.number("ssm.inner_size"), geometry.number("ssm.state_size")
+    heads, groups = geometry.number("ssm.time_step_rank"), geometry.number("ssm.group_count", 0)
     if "attn_gate" in dims or "ssm_ba" in dims:
         return DeltaNet(1, groups, heads, state, inner // heads, kernel)
     if "ssm_in" in dims and "ssm_x" not in dims and groups:
@@ -104,9 +105,9 @@ def _recurrence(header: GgufHeader, dims: Dims) -> LayerGroup | None:
     return None
 
 
-def _feed_forward(header: GgufHeader, dims: Dims) -> LayerGroup | None:
+def _feed_forward(geometry: Geometry, dims: Dims) -> LayerGroup | None:
     if "ffn_gate_inp" in dims:
-        experts, used = header.arch("expert_count"), header.arch("expert_used_count")
+        experts, used = geometry.number("expert_count"), geometry.number("expert_used_count")
         latent = dims["ffn_latent_down"][1] if "ffn_latent_down" in dims else None
         shared = dims["ffn_down_shexp"][0] if "ffn_down_shexp" in dims else 0
         gated = "ffn_gate_exps" in dims or "ffn_gate_up_exps" in dims
@@ -178,17 +179,21 @@ def read_header_architecture(header: GgufHeader) -> Architecture:
     groups: list[LayerGroup] = []
     try:
         for layer, dims in zip([layer for layer in layers if layer.runs], trunk, strict=True):
-            recurrence = _recurrence(header, dims) if layer.state is not None else None
+            recurrence = _recurrence(geometry, dims) if layer.state is not None else None
             if layer.state is not None and recurrence is None:
                 refuse("its recurrence is none of gated DeltaNet, Kimi delta attention and Mamba-2")
             attention = None
             if layer.attention is not None:
                 latent = "attn_kv_a_mqa" in dims
-                attention = _latent(header, layer, dims) if latent else _attention(layer, dims)
-            groups += [group for group in (attention, recurrence, _feed_forward(header, dims)) if group is not None]
+                attention = _latent(geometry, layer, dims) if latent else _attention(layer, dims)
+            groups += [group for group in (attention, recurrence, _feed_forward(geometry, dims)) if group is not None]
     except (KeyError, TypeError, IndexError, ZeroDivisionError) as error:
-        refuse(f"metadata or a tensor that its layers need is missing or malformed ({error})")
-    hidden, vocab = outside["token_embd"][:2]
+        refuse(f"a tensor that its layers need is missing or malformed ({error})")
+    if geometry.faults:
+        refuse(listed(geometry.faults))
+    if len(outside["token_embd"]) != 2:
+        refuse(f"token_embd.weight has dims {outside['token_embd']}, not width and vocabulary")
+    hidden, vocab = outside["token_embd"]
     found = Architecture(kind, hidden, vocab, "output" not in outside, _merge(groups))
     held = _matrix_parameters(outside, trunk, refuse)
     if found.parameters != held:
