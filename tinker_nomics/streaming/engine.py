@@ -14,6 +14,19 @@ import numpy as np
 
 from ..boundary import x64
 from ..errors import TinkerNomicsError
+from .devices import (
+    Devices,
+    Layout,
+    across_processes,
+    bounds,
+    folded,
+    layout_of,
+    on_each_device,
+    pairwise_merge,
+    placed,
+    refuse_different,
+    share,
+)
 from .interrupt import Interrupt
 from .progress import ProgressBar
 from .reducer import Chunk, Evaluation, Reducer
@@ -116,8 +129,7 @@ def _initial(points: Any, model: Any, reducers: dict[str, Reducer], strata: int)
     return jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (strata, *leaf.shape)), states)
 
 
-@partial(jax.jit, donate_argnums=(3,))
-def _advance(points: Any, model: Any, reducers: dict[str, Reducer], states: Any, first: Any, stop: Any) -> Any:
+def _advanced(points: Any, model: Any, reducers: dict[str, Reducer], states: Any, first: Any, stop: Any) -> Any:
     """The states after the chunks first <= number < stop: one loop over strata's turns, one within a turn."""
     length = turn_length(points)
 
@@ -137,6 +149,55 @@ def _advance(points: Any, model: Any, reducers: dict[str, Reducer], states: Any,
     return jax.lax.while_loop(lambda carry: carry[0] < stop, one_turn, (first, states))[1]
 
 
+_advance = jax.jit(_advanced, donate_argnums=(3,))
+
+
+@partial(jax.jit, static_argnames=("mesh",), donate_argnames=("states",))
+def _advance_each(mesh: Any, points: Any, model: Any, reducers: Any, states: Any, first: Any, stop: Any) -> Any:
+    """`_advanced` on every device of the mesh, with its own states, first and stop."""
+    return on_each_device(mesh, _advanced, (points, model, reducers), (states, first, stop))
+
+
+class _Worker:
+    """The states of this process: on its one device, or one set on each of several."""
+
+    def __init__(self, layout: Layout, points: Points, model: ModelFunction, reducers: dict[str, Reducer], states: Any):
+        self.layout, self.run = layout, (points, model, reducers)
+        fresh = _initial(points, model, reducers, points.strata) if states is None or layout.count > 1 else None
+        if layout.count == 1:
+            self.states = fresh if states is None else jax.tree_util.tree_map(jnp.array, dict(states))
+        else:
+            blank = _fetched(fresh)
+            given = blank if states is None else dict(states)
+            self.states = placed(layout.local, [given] + [blank] * (layout.count - 1))
+
+    def advance(self, number: int, stop: int) -> None:
+        """Fold the chunks number, ..., stop - 1 into the states, each device its share of them."""
+        if self.layout.count == 1:
+            self.states = _advance(*self.run, self.states, np.int64(number), np.int64(stop))
+        else:
+            ends = bounds(number, stop, self.layout.count)
+            self.states = _advance_each(self.layout.local, *self.run, self.states, *ends)
+        jax.block_until_ready(self.states)
+
+    def fetch(self) -> dict[str, Any]:
+        """The states of all devices together, as NumPy arrays."""
+        fetched = _fetched(self.states)
+        return fetched if self.layout.count == 1 else _fetched(folded(self.run[2], fetched))
+
+
+class Store(Protocol):
+    """Where a run keeps its progress; `state_files.ProgressFile` is one."""
+
+    def begin(self, chunks: range) -> tuple[dict[str, Any], int] | None:
+        """Told the chunks of this process; returns kept states and the next chunk number, or None to start afresh."""
+        ...
+
+    def keep(self, fetch: Callable[[], dict[str, Any]], number: int) -> None:
+        """Called after each call of the compiled loop: `fetch()` gives the states, `number` is the next chunk."""
+        ...
+
+
 def run(
     points: Points,
     model: ModelFunction,
@@ -147,22 +208,32 @@ def run(
     progress: bool | None = None,
     label: str = "samples",
     checkpoint: Callable[[Callable[[], dict[str, Any]], int], None] | None = None,
+    mesh: Devices = None,
+    store: Store | None = None,
 ) -> Run:
     """Fold the chunks `chunks` of `points` through `model` into the states of `reducers`.
 
     Points, model and reducers are pytrees: arrays in them are traced, all else is static, so the same structure with
     other numbers compiles nothing anew. Everything is computed in float64, whatever the caller's JAX flags say.
 
+    Under `jax.distributed` every process makes the same call; each does its share of the chunks, and all return the
+    same Run. Counts, extremes and points have the same bits for any number of devices and processes; means agree to
+    rounding.
+
     Args:
         points: see `Points`.
         model: an eqx.Module called with one chunk of points; returns an `Evaluation`.
         reducers: {name: Reducer}.
         chunks: global chunk numbers with step 1; all when None.
-        states: states to go on from, as in `Run.states`; fresh ones when None.
-        progress: a bar on stderr after two seconds; None shows it on a terminal only.
+        states: states to go on from, as in `Run.states`; fresh ones when None. Of several processes the first takes
+            them.
+        progress: a bar on stderr after two seconds; None shows it on a terminal only (of the first process).
         label: what the bar counts.
         checkpoint: called after each call of the compiled loop with a function that fetches the states and with the
-            next chunk number.
+            next chunk number (of this process).
+        mesh: the devices that compute: a jax.sharding.Mesh or a list of devices; every local device, and all processes
+            of `jax.distributed`, when None.
+        store: where progress is kept and taken up again.
 
     Returns:
         The `Run`. Ctrl-C ends it early and cleanly: `complete` is then False and `stop` says how far it came.
@@ -170,29 +241,55 @@ def run(
     chunks = range(total_chunks(points)) if chunks is None else chunks
     if chunks.step != 1 or chunks.start < 0 or chunks.stop > total_chunks(points) or len(chunks) == 0:
         raise TinkerNomicsError(f"chunks = {chunks!r}: must be a range with step 1 in [0, {total_chunks(points)})")
-    reducers, started, number, batch = dict(reducers), time.monotonic(), chunks.start, 16
+    reducers, started, batch = dict(reducers), time.monotonic(), 16
     with x64(), Interrupt() as interrupt:
-        if states is None:
-            device_states = _initial(points, model, reducers, points.strata)
-        else:
-            device_states = jax.tree_util.tree_map(jnp.array, dict(states))
-        with ProgressBar(len(chunks) * points.chunk_size, label, progress) as bar:
-            while number < chunks.stop and not interrupt.asked:
-                stop = min(number + batch, chunks.stop)
+        layout = layout_of(mesh)
+        if layout.peers is not None:
+            refuse_different(layout.peers, (points, model, reducers, (chunks.start, chunks.stop)))
+        mine = share(chunks, layout.rank, layout.ranks)
+        kept = None if store is None else store.begin(mine)
+        first_states, number = (states if layout.rank == 0 else None, mine.start) if kept is None else kept
+        worker, begun = _Worker(layout, points, model, reducers, first_states), number
+        shown = False if progress is None and layout.rank > 0 else progress
+        with ProgressBar(len(mine) * points.chunk_size, label, shown, (begun - mine.start) * points.chunk_size) as bar:
+            while number < mine.stop and not interrupt.asked:
+                stop = min(number + batch, mine.stop)
                 before = time.monotonic()
-                device_states = _advance(points, model, reducers, device_states, np.int64(number), np.int64(stop))
-                jax.block_until_ready(device_states)
+                worker.advance(number, stop)
                 elapsed = time.monotonic() - before
                 # the first call holds the compilation: it says nothing about the rate
-                if number > chunks.start or elapsed < _SECONDS_PER_CALL:
+                if number > begun or elapsed < _SECONDS_PER_CALL:
                     batch = _next_batch(stop - number, elapsed)
                 number = stop
-                bar.show((number - chunks.start) * points.chunk_size)
+                bar.show((number - mine.start) * points.chunk_size)
                 if checkpoint is not None:
-                    checkpoint(partial(_fetched, device_states), number)
-        fetched = _fetched(device_states)
-    done = min(number * points.chunk_size, points.size) - min(chunks.start * points.chunk_size, points.size)
-    return Run(fetched, chunks.start, number, number == chunks.stop, done, time.monotonic() - started)
+                    checkpoint(worker.fetch, number)
+                if store is not None:
+                    store.keep(worker.fetch, number)
+        fetched, folded_chunks = worker.fetch(), number - mine.start
+        del worker
+        if layout.peers is not None:
+            fetched, folded_chunks = _all_together(layout, reducers, fetched, folded_chunks)
+    complete = folded_chunks == len(chunks)
+    stop = chunks.start + folded_chunks if layout.ranks > 1 else number
+    done = min(stop * points.chunk_size, points.size) - min(chunks.start * points.chunk_size, points.size)
+    return Run(fetched, chunks.start, stop, complete, done, time.monotonic() - started)
+
+
+class _Tally(Reducer):
+    """Counts that add up: the chunks done by each process."""
+
+    def merge(self, a: jax.Array, b: jax.Array) -> jax.Array:
+        return a + b
+
+
+def _all_together(layout: Layout, reducers: dict[str, Reducer], states: Any, done: int) -> tuple[Any, int]:
+    """The states and the chunks done of all processes."""
+    strata = jax.tree_util.tree_leaves(states)[0].shape[0]
+    tally = np.zeros(strata, np.int64)
+    tally[0] = done
+    both = across_processes(layout.peers, {**reducers, "": _Tally()}, {**states, "": tally})  # type: ignore[arg-type]
+    return {name: both[name] for name in states}, int(both[""].sum())
 
 
 def _next_batch(done: int, seconds: float) -> int:
@@ -229,6 +326,4 @@ def merge_runs(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping
         return jax.tree_util.tree_map(np.asarray, both)
 
 
-@jax.jit
-def _merged_pair(reducers: dict[str, Reducer], a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    return {name: jax.vmap(reducer.merge)(a[name], b[name]) for name, reducer in reducers.items()}
+_merged_pair = jax.jit(pairwise_merge)

@@ -30,8 +30,8 @@ class Histogram(Reducer):
     """
 
     outputs: tuple[str, ...] | None = eqx.field(static=True, default=None)
-    low: int = eqx.field(static=True, default=-64)
-    high: int = eqx.field(static=True, default=64)
+    low: int = eqx.field(static=True, default=-40)
+    high: int = eqx.field(static=True, default=88)
 
     @property
     def bins(self) -> int:
@@ -69,19 +69,19 @@ class Histogram(Reducer):
 
 
 class BinnedCounts:
-    """The counts of one output, with the questions that they answer.
+    """The counts of one output, with the questions that they answer; only bins that hold counts are kept.
 
     Attributes:
-        counts: int64, in the layout of `Histogram`.
         total: finite values counted.
         nonfinite: values that were not.
     """
 
     def __init__(self, counts: np.ndarray, low: int, high: int):
-        self.counts, self.low, self.high = counts, low, high
+        self.low, self.high = low, high
         self.nonfinite = int(counts[-1])
         self._used = np.flatnonzero(counts[:-1])
-        self._below = np.concatenate([[0], np.cumsum(counts[self._used])])
+        self._counts = counts[self._used]
+        self._below = np.concatenate([[0], np.cumsum(self._counts)])
         self.total = int(self._below[-1])
 
     def _edges(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +125,7 @@ class BinnedCounts:
         bounded = np.isfinite(upper - lower)
         width = np.where(bounded, upper - lower, 1.0)
         share = np.where(bounded, np.clip((x - np.where(bounded, lower, 0.0)) / width, 0.0, 1.0), x >= upper)
-        return float(np.sum(share * self.counts[self._used]) / self.total)
+        return float(np.sum(share * self._counts) / self.total)
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Upper edges of the bins that hold counts, rising, and the share of the counts at or below each."""

@@ -22,10 +22,11 @@ class ProgressBar:
         total: what there is to do.
         label: what is counted.
         shown: True or False, or None for "where stderr is a terminal".
+        before: what of the total was done before; the rate does not count it.
     """
 
-    def __init__(self, total: int, label: str, shown: bool | None = None):
-        self.total, self.label = total, label
+    def __init__(self, total: int, label: str, shown: bool | None = None, before: int = 0):
+        self.total, self.label, self.before = total, label, before
         self.enabled = sys.stderr.isatty() if shown is None else shown
         self._started = self._last = time.monotonic()
         self._drawn = False
@@ -40,7 +41,7 @@ class ProgressBar:
         if not self.enabled or spent < _PATIENCE or now - self._last < _INTERVAL or done >= self.total:
             return
         self._last = now
-        share, rate = done / self.total, done / spent
+        share, rate = done / self.total, (done - self.before) / spent
         full = int(_WIDTH * share)
         left = (self.total - done) / rate if rate > 0 else float("inf")
         bar = "#" * full + "." * (_WIDTH - full)

@@ -32,18 +32,29 @@ def stage(number: jax.Array, function: Callable[..., Any], *arguments: Any) -> A
 
 class Pipeline(eqx.Module):
     """A model made of steps, each a function (or Module) of what the one before it returns; the last returns an
-    `Evaluation`. The engine keeps the steps apart as stages."""
+    `Evaluation`. The engine keeps the steps apart as stages.
+
+    Args:
+        steps: in order; the first takes the points.
+        keep: where True, the step before the last returns {input: [n]}, and reducers see that as the inputs (the last
+            step need not hand them on, which would copy them).
+    """
 
     steps: tuple[Callable[[Any], Any], ...]
+    keep: bool = eqx.field(static=True, default=False)
 
     def __call__(self, value: Any) -> Any:
-        for step in self.steps:
+        for step in self.steps[:-1]:
             value = step(value)
-        return value
+        evaluation = self.steps[-1](value)
+        return evaluation._replace(inputs=value) if self.keep else evaluation
 
 
 def apply_in_stages(number: jax.Array, model: Callable[[Any], Any], value: Any) -> Any:
     """model(value), each step of a `Pipeline` as a stage of its own (traced)."""
-    for step in model.steps if isinstance(model, Pipeline) else (model,):
+    if not isinstance(model, Pipeline):
+        return stage(number, model, value)
+    for step in model.steps[:-1]:
         value = stage(number, step, value)
-    return value
+    evaluation = stage(number, model.steps[-1], value)
+    return evaluation._replace(inputs=value) if model.keep else evaluation

@@ -110,4 +110,3 @@ def quantile_of(structure: tuple, leaves: tuple[Any, ...], u: Any, z: Any, xp: A
             u = ndtr(z)
         x = kind.transform(u, leaves, xp, structure)
     return xp.floor(x + 0.5) if integer and not kind.whole_by_itself else x
-

@@ -1,0 +1,173 @@
+"""Where an output crosses a value as one input moves: break-even points, decision flips, branch switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .distribution_base import Distribution
+from .errors import UncertaintyError, unknown_name
+from .model import SCALAR, Model
+from .study import Evaluate, Function, evaluate_table, one_at_a_time, output_names, stacked
+from .text import number
+
+_PARTS, _ROUNDS = 32, 6  # each round cuts a bracket into 32: 2^-30 of it after six
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One value of the input at which the output meets the target.
+
+    Attributes:
+        value: of the input.
+        rising: whether the output rises through the target with the input.
+        jump: whether it jumps across it rather than passing through it.
+    """
+
+    value: float
+    rising: bool
+    jump: bool
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """An input, an output, and two neighbouring values of the input between which the output crosses the target."""
+
+    name: str
+    output: str
+    low: float
+    high: float
+    y_low: float
+    y_high: float
+    target: float = 0.0
+
+
+def brackets(name: str, output: str, x: np.ndarray, y: np.ndarray, target: float = 0.0) -> list[Bracket]:
+    """The brackets of all sign changes of y - target along rising x [n]; a zero belongs to the step that reaches it."""
+    found = []
+    above = y - target > 0
+    for k in range(len(x) - 1):
+        if np.isfinite(y[k]) and np.isfinite(y[k + 1]) and above[k] != above[k + 1]:
+            found.append(Bracket(name, output, float(x[k]), float(x[k + 1]), float(y[k]), float(y[k + 1]), target))
+    return found
+
+
+def refine(model: Model, centre: Mapping[str, float], found: Sequence[Bracket]) -> list[Crossing]:
+    """The crossing inside each bracket, all brackets at once, to 1e-9 of its width."""
+    current = list(found)
+    for _ in range(_ROUNDS if current else 0):
+        grids = [np.linspace(b.low, b.high, _PARTS + 1) for b in current]
+        table = stacked(one_at_a_time(centre, b.name, grid) for b, grid in zip(current, grids))
+        values = evaluate_table(Evaluate(model), table)
+        for i, (b, grid) in enumerate(zip(current, grids)):
+            y = values[b.output][i * (_PARTS + 1) : (i + 1) * (_PARTS + 1)]
+            inner = brackets(b.name, b.output, grid, y, b.target)
+            if inner:
+                current[i] = inner[0]
+    crossings = []
+    for start, end in zip(found, current):
+        gap = abs(end.y_high - end.y_low)
+        jump = gap > 1e-4 * abs(start.y_high - start.y_low)
+        value = 0.5 * (end.low + end.high)
+        if not jump and gap > 0:  # between two points 1e-9 apart the output is a straight line
+            value = end.low + (end.high - end.low) * (end.target - end.y_low) / (end.y_high - end.y_low)
+        crossings.append(Crossing(float(value), end.y_high > end.y_low, bool(jump)))
+    return crossings
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """All values of one input in [low, high] at which the output crosses the target, rising.
+
+    Attributes:
+        crossings: the crossings found between neighbouring points of the scan.
+        at_low, at_high: the output at the ends.
+    """
+
+    name: str
+    output: str
+    target: float
+    low: float
+    high: float
+    at_low: float
+    at_high: float
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(crossing.value for crossing in self.crossings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values."""
+        fields = ("name", "output", "target", "low", "high", "at_low", "at_high")
+        return {
+            **{field: getattr(self, field) for field in fields},
+            "crossings": [{"value": c.value, "rising": c.rising, "jump": c.jump} for c in self.crossings],
+        }
+
+    def table(self) -> str:
+        """One line per crossing."""
+        what = self.output or "the output"
+        if not self.crossings:
+            side = "above" if self.at_low > self.target else "at or below"
+            return f"{what} stays {side} {number(self.target)} for {self.name} in [{self.low:g}, {self.high:g}]"
+        lines = []
+        for c in self.crossings:
+            how = "jumps" if c.jump else "passes"
+            way = "upwards" if c.rising else "downwards"
+            lines.append(f"{what} {how} {way} through {number(self.target)} at {self.name} = {c.value:.6g}")
+        return "\n".join(lines)
+
+
+def break_even(
+    f: Function,
+    name: str,
+    low: float,
+    high: float,
+    *,
+    base: Any = None,
+    at: Mapping[str, Any] | None = None,
+    output: str | None = None,
+    target: float = 0.0,
+    points: int = 257,
+) -> BreakEven:
+    """Every value of one input in [low, high] at which an output crosses `target`.
+
+    The range is scanned at `points` values, evenly (by ratio where high > 100 low > 0); two crossings between
+    neighbouring values cancel and are not seen.
+
+    Args:
+        f, base: as in `monte_carlo`.
+        name: the input that moves.
+        at: values of other inputs (or distributions for their medians); without a base, of all others.
+        output: the output; may be left out where there is one.
+
+    **Kinks:** a crossing by a jump is found at the jump and marked.
+    """
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise UncertaintyError(f"{name}: low = {low!r}, high = {high!r} must be finite with low < high")
+    model = Model(f, base)
+    others = dict(at or {})
+    model.check_paths([name, *others])
+    centre = {n: float(v.median if isinstance(v, Distribution) else v) for n, v in others.items() if n != name}
+    centre[name] = float(low)
+    output = _one_output(output_names(model, tuple(centre)), output)
+    ratio = low > 0 and high > 100 * low
+    x = np.geomspace(low, high, points) if ratio else np.linspace(low, high, points)
+    y = evaluate_table(Evaluate(model), one_at_a_time(centre, name, x))[output]
+    crossings = refine(model, centre, brackets(name, output, x, y, target))
+    return BreakEven(name, output, target, float(low), float(high), float(y[0]), float(y[-1]), tuple(crossings))
+
+
+def _one_output(known: Iterable[str], output: str | None) -> str:
+    known = tuple(known)
+    if output is None:
+        if len(known) > 1:
+            raise UncertaintyError(f"output: the function has {', '.join(known)}; name one")
+        return known[0]
+    if output not in known and not (output == SCALAR and len(known) == 1):
+        raise unknown_name("output", output, known)
+    return output

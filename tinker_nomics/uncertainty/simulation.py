@@ -1,0 +1,315 @@
+"""Monte Carlo: any number of samples at constant memory, with the error of every figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..streaming.counts import Events, parse_event
+from ..streaming.engine import merged, run
+from ..streaming.extremes import Extreme, Extremes
+from ..streaming.histogram import BinnedCounts, Histogram
+from ..streaming.moments import Moments
+from ..streaming.reducer import Reducer
+from ..streaming.rows import Rows
+from ..streaming.sobol_points import SobolPoints
+from ..streaming.stages import Pipeline
+from .correlation import Correlations
+from .errors import UncertaintyError, unknown_name
+from .model import SCALAR
+from .study import LOG2_CHUNK, Distributions, Evaluate, Function, bare, log2_per_replicate, prepare, spread
+from .text import columns, number
+
+TABLE_QUANTILES = (0.05, 0.1, 0.5, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class OutputSample:
+    """All that was kept of one output.
+
+    Attributes:
+        count: finite values; nonfinite: the others.
+        mean, mean_error, std: over the finite values; the error from the replicates.
+        least, greatest: extremes with the inputs that gave them.
+        counts: the histogram of all replicates together.
+        replicates: the histogram of each replicate.
+    """
+
+    count: int
+    nonfinite: int
+    mean: float
+    mean_error: float
+    std: float
+    least: Extreme
+    greatest: Extreme
+    counts: BinnedCounts
+    replicates: tuple[BinnedCounts, ...]
+
+    def _quantile(self, counts: BinnedCounts, p: float) -> float:
+        return counts.quantile(p, self.least.value, self.greatest.value)
+
+    def quantile(self, p: float) -> float:
+        return self._quantile(self.counts, p)
+
+    def quantile_error(self, p: float) -> float:
+        return float(spread(np.array([self._quantile(part, p) for part in self.replicates])))
+
+    def below(self, x: float) -> float:
+        return self.counts.below(x)
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """The distribution of every output.
+
+    `mean`, `std`, `mean_error`, `minimum`, `maximum` and `nonfinite` are {output: value}, or the bare value where the
+    function returns a bare number; the methods then take no output name.
+
+    Attributes:
+        samples: points evaluated (the samples asked for, rounded up to replicates x 2^m; fewer after Ctrl-C).
+        replicates: independent scrambles; all errors come from them.
+        complete: False after Ctrl-C.
+        seconds: wall time, the first call's compilation included.
+        parts: {output: OutputSample}.
+        events: {event: (probability, its standard error)}.
+        rows: ({input: [k]}, {output: [k]}), the first points of every replicate.
+        inputs: {input: description of its distribution}.
+    """
+
+    samples: int
+    replicates: int
+    seed: int
+    complete: bool
+    seconds: float
+    parts: dict[str, OutputSample]
+    events: dict[str, tuple[float, float]]
+    rows: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]
+    inputs: dict[str, str]
+
+    def _each(self, attribute: str) -> Any:
+        return bare({name: getattr(part, attribute) for name, part in self.parts.items()})
+
+    @property
+    def mean(self) -> Any:
+        return self._each("mean")
+
+    @property
+    def mean_error(self) -> Any:
+        return self._each("mean_error")
+
+    @property
+    def std(self) -> Any:
+        return self._each("std")
+
+    @property
+    def nonfinite(self) -> Any:
+        return self._each("nonfinite")
+
+    @property
+    def minimum(self) -> Any:
+        return bare({name: part.least for name, part in self.parts.items()})
+
+    @property
+    def maximum(self) -> Any:
+        return bare({name: part.greatest for name, part in self.parts.items()})
+
+    def part(self, output: str = SCALAR) -> OutputSample:
+        """All that was kept of one output."""
+        if output not in self.parts:
+            raise unknown_name("output", output, self.parts)
+        return self.parts[output]
+
+    def _asked(self, output: Any, p: Any) -> tuple[OutputSample, float]:
+        if p is None:
+            output, p = SCALAR, output
+        if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
+            raise UncertaintyError(f"p = {p!r}: a quantile is asked for at a share in [0, 1], such as 0.95")
+        return self.part(output), float(p)
+
+    def quantile(self, output: Any, p: float | None = None) -> float:
+        """The value below which a share p of the samples lies, within 0.1 % (and the sampling error)."""
+        part, p = self._asked(output, p)
+        return part.quantile(p)
+
+    def quantile_error(self, output: Any, p: float | None = None) -> float:
+        """The standard error of `quantile`, from the independent replicates; NaN for fewer than two."""
+        part, p = self._asked(output, p)
+        return part.quantile_error(p)
+
+    def _chance(self, event: str) -> tuple[float, float]:
+        if event in self.events:
+            return self.events[event]
+        clauses = parse_event(event)
+        clause = clauses[0]
+        if len(clauses) > 1 or isinstance(clause.other, str) or clause.sign in ("==", "!="):
+            raise UncertaintyError(
+                f"{event!r} compares more than one output with one number: name it before the run, events=({event!r},)"
+            )
+        part, limit = self.part(clause.output), float(clause.other)
+
+        def chance(counts: BinnedCounts) -> float:
+            return counts.below(limit) if "<" in clause.sign else 1.0 - counts.below(limit)
+
+        return chance(part.counts), float(spread(np.array([chance(counts) for counts in part.replicates])))
+
+    def probability(self, event: str) -> float:
+        """P(event), e.g. "tinker.total > 200": exact counts where the event was named before the run, else from the
+        histogram (the bin that holds the limit, 0.2 % wide, is shared evenly)."""
+        return self._chance(event)[0]
+
+    def probability_error(self, event: str) -> float:
+        """The standard error of `probability`, from the replicates."""
+        return self._chance(event)[1]
+
+    def exceedance(self, output: str = SCALAR) -> tuple[np.ndarray, np.ndarray]:
+        """(x, P(Y > x)) at the upper edges of the bins that hold samples."""
+        x, share = self.part(output).counts.curve()
+        return x, 1.0 - share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values."""
+        outputs = {}
+        for name, part in self.parts.items():
+            outputs[name] = {
+                "mean": part.mean,
+                "mean_error": part.mean_error,
+                "std": part.std,
+                "minimum": part.least.value,
+                "maximum": part.greatest.value,
+                "nonfinite": part.nonfinite,
+                "quantiles": {p: part.quantile(p) for p in TABLE_QUANTILES},
+                "quantile_errors": {p: part.quantile_error(p) for p in TABLE_QUANTILES},
+            }
+        return {
+            "samples": self.samples,
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "inputs": dict(self.inputs),
+            "outputs": outputs,
+            "events": {event: {"probability": p, "error": error} for event, (p, error) in self.events.items()},
+        }
+
+    def table(self) -> str:
+        """A text table: mean, deviation and quantiles of every output, then the events."""
+        header = ["output", "mean", "+-", "std", *[f"P{100 * p:g}" for p in TABLE_QUANTILES]]
+        rows = []
+        for name, part in self.parts.items():
+            quantiles = [number(part.quantile(p)) for p in TABLE_QUANTILES]
+            rows.append([name or "value", number(part.mean), number(part.mean_error), number(part.std), *quantiles])
+        text = columns(header, rows)
+        for event, (p, error) in self.events.items():
+            text += f"\nP({event}) = {p:.4f} +- {error:.4f}"
+        for name, part in self.parts.items():
+            if part.nonfinite:
+                text += f"\n{name or 'value'}: {part.nonfinite:,} of {self.samples:,} values were not finite; left out"
+        early = "" if self.complete else ", stopped early"
+        return f"{text}\n{self.samples:,} samples in {self.replicates} replicates, seed {self.seed}{early}"
+
+
+def monte_carlo(
+    f: Function,
+    distributions: Distributions,
+    samples: int = 2**20,
+    seed: int = 0,
+    *,
+    base: Any = None,
+    events: Iterable[str] = (),
+    correlations: Correlations | None = None,
+    outputs: Iterable[str] | None = None,
+    integers: Iterable[str] = (),
+    replicates: int = 16,
+    rows: int = 4096,
+    progress: bool | None = None,
+) -> MonteCarlo:
+    """The distribution of the outputs of f under uncertain inputs, by scrambled Sobol' points.
+
+    Memory does not depend on `samples`. The same seed gives the same counts on any layout, whatever the order in which
+    the inputs are given.
+
+    Args:
+        f: a jittable function of scalars, mapped over the samples here. Without a base it gets {input: value}; with
+            one, the base with those dotted paths replaced. It returns a scalar or a dict (nested, or a Module) of
+            scalars.
+        distributions: {input: distribution}.
+        samples: the total over all replicates, rounded up to replicates x 2^m.
+        seed: whole number >= 0.
+        base: nested mappings, dataclasses or Modules.
+        events: comparisons joined by "and" whose probabilities are counted exactly, e.g. "own < tinker and own < 200".
+        correlations: {(input, input): rank correlation}, by a Gaussian copula.
+        outputs: the outputs to keep, all when None.
+        integers: inputs to sample as whole numbers.
+        replicates: independent scrambles, from which all errors come; >= 1 (no errors with 1).
+        rows: samples kept as rows, over all replicates.
+        progress: True, False, or None for "where stderr is a terminal" (and after two seconds).
+
+    Raises:
+        UncertaintyError: an unknown path, output or event, samples <= 0, impossible correlations.
+    """
+    study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
+    m, replicates = log2_per_replicate(samples, replicates, 1)
+    points = SobolPoints(study.dimensions, m, replicates, seed, min(LOG2_CHUNK, m))
+    reducers: dict[str, Reducer] = {
+        "moments": Moments(),
+        "histogram": Histogram(),
+        "extremes": Extremes(),
+        "events": Events(events),
+        "rows": Rows(max(1, math.ceil(rows / replicates))),
+    }
+    done = run(points, Pipeline((study.sampler, Evaluate(study.model)), keep=True), reducers, progress=progress)
+    return _result(study, reducers, done, points, seed)
+
+
+def _stratum(states: Any, index: int) -> Any:
+    import jax
+
+    return jax.tree_util.tree_map(lambda leaf: leaf[index], states)
+
+
+def _result(study: Any, reducers: dict[str, Any], done: Any, points: SobolPoints, seed: int) -> MonteCarlo:
+    whole = merged(reducers, done.states)
+    totals = {name: reducer.result(whole[name]) for name, reducer in reducers.items()}
+    apart = {
+        name: [reducers[name].result(_stratum(done.states[name], r)) for r in range(points.strata)]
+        for name in ("moments", "histogram", "events", "rows")
+    }
+    parts = {}
+    for output in study.outputs:
+        begun = [r for r in range(points.strata) if apart["moments"][r][output].count > 0]
+        moments = totals["moments"][output]
+        means = np.array([apart["moments"][r][output].mean for r in begun])
+        least, greatest = totals["extremes"][output]
+        parts[output] = OutputSample(
+            int(moments.count),
+            totals["histogram"][output].nonfinite,
+            float(moments.mean),
+            float(spread(means)),
+            float(np.sqrt(moments.variance)),
+            least,
+            greatest,
+            totals["histogram"][output],
+            tuple(apart["histogram"][r][output] for r in begun),
+        )
+    chances = {}
+    for event, (held, told) in totals["events"].items():
+        shares = [part[event][0] / part[event][1] for part in apart["events"] if part[event][1] > 0]
+        chances[event] = (held / told if told else float("nan"), float(spread(np.array(shares))))
+    rows: list[dict[str, np.ndarray]] = []
+    for side in range(2):
+        rows.append({n: np.concatenate([part[side][n] for part in apart["rows"]]) for n in apart["rows"][0][side]})
+    return MonteCarlo(
+        done.points,
+        points.strata,
+        int(seed),
+        done.complete,
+        done.seconds,
+        parts,
+        chances,
+        (rows[0], rows[1]),
+        {name: distribution.describe() for name, distribution in study.distributions.items()},
+    )

@@ -1,0 +1,39 @@
+"""Plain text tables of the analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under a header; the first column flush left, the others flush right."""
+    lines = [list(header), *[list(row) for row in rows]]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
+
+    def written(line: Sequence[str]) -> str:
+        cells = [cell.ljust(width) if not i else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([written(lines[0]), "  ".join("-" * width for width in widths), *map(written, lines[1:])])
+
+
+def number(value: float) -> str:
+    """Four significant digits, grouped where large: 12,340 or 0.001234 or 1.2e-07."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    size = abs(value)
+    if size >= 1e9 or 0 < size < 1e-4:
+        return f"{value:.3e}"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def estimate(value: float, half: float, digits: int = 3) -> str:
+    """An estimate with its 95 % interval. A bare negative is never printed for what cannot be negative."""
+    if value != value:
+        return "-"
+    shown = max(0.0, value)
+    if half != half:
+        return f"{shown:.{digits}f}"
+    return f"{shown:.{digits}f} [{value - half:.{digits}f}, {value + half:.{digits}f}]"
