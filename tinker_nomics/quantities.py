@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 from .errors import TinkerNomicsError
 
@@ -63,13 +64,18 @@ def parse_quantity(given: object, unit: str) -> float:
     dollar, digits, suffix = match.groups()
     if dollar and "USD" not in unit:
         raise TinkerNomicsError(f"{given!r} is in dollars where the unit is {unit}; write e.g. {_examples(unit)}")
+    digits = digits.replace("_", "").replace(",", "")
     if suffix == "%" and unit == "1":
-        return float(digits.replace("_", "").replace(",", "")) / 100.0
+        return float(digits) / 100.0
     spellings = UNITS.get(unit, {"": 1.0, unit: 1.0})
     factor = 1.0 if suffix in ("", unit) else spellings.get(suffix, spellings.get(" " + suffix))
     if factor is None:
         raise TinkerNomicsError(f"{given!r} has an unknown unit {suffix!r}; here it is {unit}: {_examples(unit)}")
-    return float(digits.replace("_", "").replace(",", "")) * factor
+    plain = float(digits)
+    if factor == 1.0 or not math.isfinite(plain * factor) or plain == 0:
+        return plain * factor
+    # in exact decimals, so that "8.19B" is the float nearest to 8.19e9
+    return float(Fraction(digits) * Fraction(repr(factor)))
 
 
 def _examples(unit: str) -> str:

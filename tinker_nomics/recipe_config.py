@@ -89,7 +89,8 @@ def from_recipe(
 
     Args:
         recipe: a recipe of `catalog.recipes()`; None takes the whole workload from `overrides`.
-        model: a model of `catalog.models()` or the path of a TOML file; default: the recipe's.
+        model: a model of `catalog.models()`, or the path of a TOML row, a config.json, a GGUF file or a ledger of one's
+            own; default: the recipe's.
         chip: a chip of `catalog.chips()` or the path of a TOML file; default: "h100-sxm".
         gpus: how many of them; default: 8.
         prices: the date of the run, which picks the newest price list on or before it and the rent, or the path of a
@@ -141,7 +142,7 @@ def _model(gathering: _Gathering, name: str | None) -> str | None:
         gathering.look_up("model", None, paths, lambda: _raise("no model is named; give --model"))
         return None
     row = gathering.look_up(
-        "model", name, paths, lambda: catalog.ModelRow.from_toml(Path(name)) if is_file(name) else catalog.model(name)
+        "model", name, paths, lambda: catalog.model_from_file(Path(name)) if is_file(name) else catalog.model(name)
     )
     gathering.choices["model"] = row.id if row else name
     if row is None:
@@ -241,8 +242,8 @@ def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, tr
 
 
 def is_file(name: str) -> bool:
-    """Whether a choice names a TOML file of the user's own and not a row of the catalog."""
-    return str(name).lower().endswith(".toml")
+    """Whether a choice names a file of the user's own and not a row of the catalog."""
+    return str(name).lower().endswith((".toml", ".json", ".gguf"))
 
 
 def _raise(message: str) -> Any:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..config import Config
 
 _CHOICES = {
-    "model": "a model of the catalog, or a TOML file of your own",
+    "model": "a model of the catalog, or a file of your own: TOML, config.json, GGUF, ledger",
     "chip": "a chip of the catalog, or a TOML file of your own (default h100-sxm)",
     "prices": "the date of the run: picks the price list and the rent; or a TOML file (default: the newest list)",
     "provider": "who rents the GPUs out (default: the median of on-demand offers); --rent is the same",
