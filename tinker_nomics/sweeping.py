@@ -141,23 +141,38 @@ class _RowJob(_Job):
 
 
 class _GridJob(_Job):
-    """A large grid: every output is stored over the axes that it depends on, and no others."""
+    """A large grid: every output is stored over the axes that it depends on, and no others.
+
+    Blocks run over the axes in the order of `_nested`, whatever the order that the caller gave them in: then what an
+    output does not depend on is mostly innermost, and is neither computed nor copied again and again.
+    """
 
     def __init__(self, part: Part, shape: tuple[int, ...], names: tuple[str, ...] | None):
         super().__init__(part, shape, names)
-        self.points = GridPoints(part.leaves, part.shape)
         whole = self._shapes(part.leaves)
         self.layout = {
             name: tuple(self._spread(length, dimension) for dimension, length in enumerate(of or (1,) * len(shape)))
             for name, of in whole.items()
         }
+        self._order = _nested(self.layout)
+        self._back = tuple(np.argsort(self._order))
+        leaves = {path: values.transpose(self._order) for path, values in part.leaves.items()}
+        self.points = GridPoints(leaves, tuple(part.shape[dimension] for dimension in self._order))
 
     def place(self, values: Mapping[str, np.ndarray], number: int, results: Mapping[str, np.ndarray]) -> None:
         """Copy a block's results to where they belong."""
         block = self.points.where(number)
-        where = tuple(b if p == slice(None) else p for b, p in zip(block, self.part.place))
+        own = (block[dimension] for dimension in self._back)
+        where = tuple(b if p == slice(None) else p for b, p in zip(own, self.part.place))
         for name, result in results.items():
-            values[name][within(values[name].shape, where)] = result
+            array = values[name]
+            array[within(array.shape, where)] = result.transpose(self._back) if result.ndim else result
+
+
+def _nested(layout: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The dimensions, those that most outputs depend on first."""
+    dependents = np.sum([np.array(of) > 1 for of in layout.values()], axis=0)
+    return tuple(int(dimension) for dimension in np.argsort(-dependents, kind="stable"))
 
 
 def _layout(jobs: Sequence[_Job]) -> dict[str, tuple[int, ...]]:
@@ -172,14 +187,20 @@ def _layout(jobs: Sequence[_Job]) -> dict[str, tuple[int, ...]]:
 def _allocate(
     layout: Mapping[str, tuple[int, ...]], shape: tuple[int, ...], out: Sweep | None
 ) -> dict[str, np.ndarray]:
-    """Uninitialised float64 arrays of these shapes, those of `out` where they fit."""
+    """Uninitialised float64 arrays of these shapes, those of `out` where they fit.
+
+    In memory their dimensions are in the order of `_nested`, in which they are filled.
+    """
     old = {} if out is None else out.values
     reused = {name: old[name] for name, of in layout.items() if name in old and old[name].shape == of}
     needed = sum(8 * math.prod(of) for name, of in layout.items() if name not in reused)
     free = available_bytes()
     if free is not None and needed > MEMORY_SHARE * free:
         raise TinkerNomicsError(_too_large(layout, shape, needed, MEMORY_SHARE * free))
-    return {name: reused[name] if name in reused else np.empty(of) for name, of in layout.items()}
+    order = _nested(layout) if math.prod(shape) > ROWS_UP_TO else tuple(range(len(shape)))
+    back = np.argsort(order)
+    fresh = {name: [of[d] for d in order] for name, of in layout.items() if name not in reused}
+    return {name: reused[name] if name in reused else np.empty(fresh[name]).transpose(back) for name in layout}
 
 
 def _too_large(layout: Mapping[str, tuple[int, ...]], shape: tuple[int, ...], needed: int, room: float) -> str:
