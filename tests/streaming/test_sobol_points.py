@@ -17,9 +17,7 @@ _chunk = jax.jit(lambda points, stratum, chunk: points.chunk(stratum, chunk))
 
 def _all(points: SobolPoints, stratum: int = 0, function=_integers) -> np.ndarray:
     with x64():
-        chunks = [
-            np.asarray(function(points, np.int64(stratum), np.int64(c))) for c in range(points.stratum_chunks)
-        ]
+        chunks = [np.asarray(function(points, np.int64(stratum), np.int64(c))) for c in range(points.stratum_chunks)]
     return np.concatenate(chunks, axis=1)
 
 

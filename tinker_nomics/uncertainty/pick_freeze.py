@@ -113,7 +113,7 @@ class PickFreeze(Reducer):
         )
 
     def _add(self, x: PairState, y: PairState) -> PairState:
-        a, b, changes = (merge_moments(x[i], y[i]) for i in range(3))
+        a, b, changes = merge_moments(x.a, y.a), merge_moments(x.b, y.b), merge_moments(x.changes, y.changes)
         return PairState(
             a,
             b,

@@ -163,7 +163,7 @@ def break_even(
 
 
 def _one_output(known: Iterable[str], output: str | None) -> str:
-    known = tuple(known)
+    known = list(known)
     if output is None:
         if len(known) > 1:
             raise UncertaintyError(f"output: the function has {', '.join(known)}; name one")

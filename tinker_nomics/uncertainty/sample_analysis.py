@@ -154,7 +154,7 @@ def _conditional(x: np.ndarray, y: np.ndarray, bins: int) -> ConditionalMean:
 def _explained(means: ConditionalMean, y: np.ndarray) -> float:
     """Share of the variance between the bins, less what bins of pure noise would show."""
     total = float(np.sum((y - y.mean()) ** 2)) if len(y) else 0.0
-    if total == 0.0 or len(means.count) >= len(y):
+    if total == 0.0 or len(means.count) < 2 or len(means.count) >= len(y):
         return 0.0
     between = float(np.sum(means.count * (means.mean - y.mean()) ** 2))
     within = total - between

@@ -245,13 +245,14 @@ def levers(
     Args:
         f, base, outputs, decision, threshold, branches, undeclared, units: as in `tornado`.
         steps: {input: (low, high)} or (low, high, low label, high label), values on either side of the centre.
-        at: {input: value}, the centre; the base's values when None.
+        at: {input: value}, the centre, of all inputs where there is no base; the base's values when None.
     """
     model = Model(f, base)
     model.check_paths(steps)
     if not model.has_base and (at is None or any(name not in at for name in steps)):
         raise UncertaintyError("at: without a base give the centre of every lever, {input: value}")
-    middle = {name: float(at[name]) if at is not None and name in at else model.value(name) for name in steps}
+    middle = {name: model.value(name) for name in steps} if model.has_base else {}
+    middle |= {name: float(value) for name, value in (at or {}).items()}
     values = {}
     for name, step in steps.items():
         low, high, *labels = step
