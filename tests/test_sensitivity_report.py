@@ -10,8 +10,8 @@ import tinker_nomics as tn
 from tinker_nomics.config import get
 from tinker_nomics.declared_ranges import spans
 from tinker_nomics.errors import TinkerNomicsError
-from tinker_nomics.local_sensitivity import OUTPUTS
 from tinker_nomics.parameters import registry
+from tinker_nomics.report_outputs import OUTPUTS
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ import numpy as np
 from . import catalog
 from .config import Config, get
 from .errors import TinkerNomicsError
-from .local_sensitivity import OUTPUTS, LocalModel
+from .local_sensitivity import LocalModel
 from .parameters import registry
+from .report_outputs import OUTPUTS
 
 
 @dataclass(frozen=True)

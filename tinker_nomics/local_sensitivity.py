@@ -15,8 +15,8 @@ from .boundary import x64
 from .config import Config, get
 from .cost_model import evaluate
 from .parameters import Parameter, registry
+from .report_outputs import OUTPUTS
 
-OUTPUTS = ("tinker.total", "self_hosted.total", "self_hosted.hours", "difference.total")
 SIDE = 1e-9  # relative distance at which a slope is taken from one side of a kink
 _BLOCK = 4096  # rows of one batched call; padding to it keeps the trace
 

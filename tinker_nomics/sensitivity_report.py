@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .choice_levers import Alternative, alternatives
-from .config import Config, get
+from .config import Config
 from .declared_ranges import Span, check_distributions, spans
-from .local_sensitivity import OUTPUTS, LocalModel, Switch, bisect, switches
+from .local_sensitivity import LocalModel, Switch, bisect, switches
 from .parameters import registry
+from .report_outputs import OUTPUTS, check_output
 from .uncertainty import Distribution
 
 if TYPE_CHECKING:
@@ -115,15 +116,6 @@ class SensitivityReport:
         """The parameters of one role that move `output`, widest swing first."""
         rows = [row for row in self.parameters.values() if row.role == role and row.swing and row.swing[output] > 0]
         return sorted(rows, key=lambda row: row.swing[output] if row.swing else 0.0, reverse=True)
-
-
-def check_output(name: str) -> str:
-    """`name` where it is one of the report's outputs; else an error that names them."""
-    from .errors import TinkerNomicsError, listed
-
-    if name not in OUTPUTS:
-        raise TinkerNomicsError(f"output {name!r}: the report covers {listed(OUTPUTS)}")
-    return name
 
 
 def sensitivity(
@@ -243,7 +235,3 @@ def _whole_flip(model: LocalModel, path: str, low: float, high: float, value: fl
     cheaper = model.outputs(model.rows(path, numbers))[0][:, column] < 0
     return float(numbers[np.argmax(cheaper != cheaper[0])])
 
-
-def value_of(report: SensitivityReport, path: str) -> float | None:
-    """The configuration's own value at `path`."""
-    return get(report.config, path)

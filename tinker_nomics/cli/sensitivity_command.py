@@ -29,13 +29,15 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.plot, args.spider):
         if path is not None:
             refuse_existing(check_format(path), args.force)
+    from ..report_outputs import check_output
+
+    check_output(args.output)
     config = config_from(args)
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
-    from ..sensitivity_report import check_output, sensitivity
+    from ..sensitivity_report import sensitivity
 
-    check_output(args.output)
     report = sensitivity(config, range=args.range)
     print(json.dumps(report.to_dict(), indent=2) if args.json else report.table())
     drawn = [(args.plot, report.tornado), (args.spider, report.spider)]

@@ -1,0 +1,56 @@
+"""`tinker-nomics sobol`: how much of the variance of a run's cost each uncertain input explains."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .config_arguments import add_config_arguments, config_from
+from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of a run, the uncertain inputs, the sample."""
+    add_config_arguments(parser)
+    group = parser.add_argument_group("indices")
+    add_uncertain_arguments(group)
+    group.add_argument("--samples", default="65536", metavar="N", help="base points in all (default 65536)")
+    group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, 16 or more (default 16)")
+    group.add_argument("--output", default=None, metavar="NAME", help="only this output")
+    group.add_argument("--plot", metavar="FILE", help="draw the indices there (PNG, SVG or PDF)")
+    group.add_argument("--json", action="store_true", help="print every number as JSON")
+    group.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print S1 and ST with their intervals, per output."""
+    from ..files import refuse_existing
+    from ..plots.style import check_format, save
+
+    if args.plot is not None:
+        refuse_existing(check_format(args.plot), args.force)
+    config = config_from(args)
+    from .compilation_cache import use_compilation_cache
+
+    use_compilation_cache()
+    from ..report_outputs import OUTPUTS, check_output, report_outputs
+    from ..uncertainty import sobol_indices
+
+    outputs = OUTPUTS if args.output is None else (check_output(args.output),)
+    indices = sobol_indices(
+        report_outputs,
+        distributions_from(args, config),
+        samples=whole_from("--samples", args.samples),
+        replicates=whole_from("--replicates", args.replicates),
+        seed=whole_from("--seed", args.seed),
+        base=config,
+        outputs=outputs,
+    )
+    print(json.dumps(indices.to_dict(), indent=2) if args.json else indices.table())
+    if args.plot is not None:
+        from ..plots.sobol_indices import sobol_figure
+
+        save(sobol_figure(indices, args.output or "tinker.total"), args.plot, args.force)
+        if not args.json:
+            print(f"\nwrote {args.plot}")
+    return 0
