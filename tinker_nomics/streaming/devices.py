@@ -132,7 +132,7 @@ def refuse_different(peers: Mesh, described: Any) -> None:
     words = np.asarray(every.addressable_data(0))[0]
     other = np.flatnonzero(words != words[0]).tolist()
     if other:
-        raise TinkerNomicsError(f"processes {other} were started with another configuration, seed or size than the first")
+        raise TinkerNomicsError(f"processes {other} were started with another configuration, seed or size than 0")
 
 
 @partial(jax.jit, static_argnames=("peers",))

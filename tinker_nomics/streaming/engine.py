@@ -193,8 +193,9 @@ class Store(Protocol):
         """Told the chunks of this process; returns kept states and the next chunk number, or None to start afresh."""
         ...
 
-    def keep(self, fetch: Callable[[], dict[str, Any]], number: int) -> None:
-        """Called after each call of the compiled loop: `fetch()` gives the states, `number` is the next chunk."""
+    def keep(self, fetch: Callable[[], dict[str, Any]], number: int, last: bool) -> None:
+        """Called after each call of the compiled loop: `fetch()` gives the states, `number` is the next chunk, `last`
+        says that no call follows, because all is done or Ctrl-C was pressed."""
         ...
 
 
@@ -265,7 +266,7 @@ def run(
                 if checkpoint is not None:
                     checkpoint(worker.fetch, number)
                 if store is not None:
-                    store.keep(worker.fetch, number)
+                    store.keep(worker.fetch, number, number == mine.stop or interrupt.asked)
         fetched, folded_chunks = worker.fetch(), number - mine.start
         del worker
         if layout.peers is not None:

@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..streaming.counts import Events, parse_event
-from ..streaming.engine import merged, run
-from ..streaming.extremes import Extreme, Extremes
-from ..streaming.histogram import BinnedCounts, Histogram
-from ..streaming.moments import Moments
+from ..streaming.counts import parse_event
+from ..streaming.devices import Devices
+from ..streaming.engine import Run, run
+from ..streaming.histogram import BinnedCounts
 from ..streaming.reducer import Reducer
-from ..streaming.rows import Rows
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
 from .correlation import Correlations
 from .errors import UncertaintyError, unknown_name
 from .model import SCALAR
-from .study import LOG2_CHUNK, Distributions, Evaluate, Function, bare, log2_per_replicate, prepare, spread
+from .sample_states import OutputSample, sample_reducers, sampled, state_shapes
+from .study import LOG2_CHUNK, Distributions, Evaluate, Function, Study, bare, log2_per_replicate, prepare, spread
 from .text import columns, number
 
 TABLE_QUANTILES = (0.05, 0.1, 0.5, 0.9, 0.95)
-
-
-@dataclass(frozen=True)
-class OutputSample:
-    """All that was kept of one output.
-
-    Attributes:
-        count: finite values; nonfinite: the others.
-        mean, mean_error, std: over the finite values; the error from the replicates.
-        least, greatest: extremes with the inputs that gave them.
-        counts: the histogram of all replicates together.
-        replicates: the histogram of each replicate.
-    """
-
-    count: int
-    nonfinite: int
-    mean: float
-    mean_error: float
-    std: float
-    least: Extreme
-    greatest: Extreme
-    counts: BinnedCounts
-    replicates: tuple[BinnedCounts, ...]
-
-    def _quantile(self, counts: BinnedCounts, p: float) -> float:
-        return counts.quantile(p, self.least.value, self.greatest.value)
-
-    def quantile(self, p: float) -> float:
-        return self._quantile(self.counts, p)
-
-    def quantile_error(self, p: float) -> float:
-        return float(spread(np.array([self._quantile(part, p) for part in self.replicates])))
-
-    def below(self, x: float) -> float:
-        return self.counts.below(x)
 
 
 @dataclass(frozen=True)
@@ -226,6 +189,7 @@ def monte_carlo(
     replicates: int = 16,
     rows: int = 4096,
     progress: bool | None = None,
+    mesh: Devices = None,
 ) -> MonteCarlo:
     """The distribution of the outputs of f under uncertain inputs, by scrambled Sobol' points.
 
@@ -247,69 +211,59 @@ def monte_carlo(
         replicates: independent scrambles, from which all errors come; >= 1 (no errors with 1).
         rows: samples kept as rows, over all replicates.
         progress: True, False, or None for "where stderr is a terminal" (and after two seconds).
+        mesh: the devices that compute, as in `streaming.run`; all of them, of all processes, when None.
 
     Raises:
         UncertaintyError: an unknown path, output or event, samples <= 0, impossible correlations.
     """
+    planned = plan(
+        f, distributions, samples, seed, base=base, events=events, correlations=correlations, outputs=outputs,
+        integers=integers, replicates=replicates, rows=rows,
+    )
+    return planned.result(run(planned.points, planned.pipeline, planned.reducers, progress=progress, mesh=mesh))
+
+
+class Plan(NamedTuple):
+    """A Monte Carlo run that is checked and not yet done: what `streaming.run` takes, and how to read its states."""
+
+    study: Study
+    points: SobolPoints
+    pipeline: Pipeline
+    reducers: dict[str, Reducer]
+    seed: int
+
+    def result(self, done: Run) -> MonteCarlo:
+        """The distribution of the outputs, of a run over some or all of the chunks."""
+        described = {name: distribution.describe() for name, distribution in self.study.distributions.items()}
+        parts = sampled(self.study.outputs, self.reducers, done.states)
+        return MonteCarlo(
+            done.points, self.points.strata, self.seed, done.complete, done.seconds, *parts, described
+        )
+
+    def blank_states(self) -> dict[str, Any]:
+        """The states' structure and shapes."""
+        return state_shapes(
+            self.reducers, self.study.outputs, self.study.sampler.names, self.points.chunk_size, self.points.strata
+        )
+
+
+def plan(
+    f: Function,
+    distributions: Distributions,
+    samples: int,
+    seed: int,
+    *,
+    base: Any = None,
+    events: Iterable[str] = (),
+    correlations: Correlations | None = None,
+    outputs: Iterable[str] | None = None,
+    integers: Iterable[str] = (),
+    replicates: int = 16,
+    rows: int = 4096,
+) -> Plan:
+    """What `monte_carlo` does before it runs; the same arguments."""
     study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
     m, replicates = log2_per_replicate(samples, replicates, 1)
     points = SobolPoints(study.dimensions, m, replicates, seed, min(LOG2_CHUNK, m))
-    reducers: dict[str, Reducer] = {
-        "moments": Moments(),
-        "histogram": Histogram(),
-        "extremes": Extremes(),
-        "events": Events(events),
-        "rows": Rows(max(1, math.ceil(rows / replicates))),
-    }
-    done = run(points, Pipeline((study.sampler, Evaluate(study.model)), keep=True), reducers, progress=progress)
-    return _result(study, reducers, done, points, seed)
-
-
-def _stratum(states: Any, index: int) -> Any:
-    import jax
-
-    return jax.tree_util.tree_map(lambda leaf: leaf[index], states)
-
-
-def _result(study: Any, reducers: dict[str, Any], done: Any, points: SobolPoints, seed: int) -> MonteCarlo:
-    whole = merged(reducers, done.states)
-    totals = {name: reducer.result(whole[name]) for name, reducer in reducers.items()}
-    apart = {
-        name: [reducers[name].result(_stratum(done.states[name], r)) for r in range(points.strata)]
-        for name in ("moments", "histogram", "events", "rows")
-    }
-    parts = {}
-    for output in study.outputs:
-        begun = [r for r in range(points.strata) if apart["moments"][r][output].count > 0]
-        moments = totals["moments"][output]
-        means = np.array([apart["moments"][r][output].mean for r in begun])
-        least, greatest = totals["extremes"][output]
-        parts[output] = OutputSample(
-            int(moments.count),
-            totals["histogram"][output].nonfinite,
-            float(moments.mean),
-            float(spread(means)),
-            float(np.sqrt(moments.variance)),
-            least,
-            greatest,
-            totals["histogram"][output],
-            tuple(apart["histogram"][r][output] for r in begun),
-        )
-    chances = {}
-    for event, (held, told) in totals["events"].items():
-        shares = [part[event][0] / part[event][1] for part in apart["events"] if part[event][1] > 0]
-        chances[event] = (held / told if told else float("nan"), float(spread(np.array(shares))))
-    rows: list[dict[str, np.ndarray]] = []
-    for side in range(2):
-        rows.append({n: np.concatenate([part[side][n] for part in apart["rows"]]) for n in apart["rows"][0][side]})
-    return MonteCarlo(
-        done.points,
-        points.strata,
-        int(seed),
-        done.complete,
-        done.seconds,
-        parts,
-        chances,
-        (rows[0], rows[1]),
-        {name: distribution.describe() for name, distribution in study.distributions.items()},
-    )
+    pipeline = Pipeline((study.sampler, Evaluate(study.model)), keep=True)
+    return Plan(study, points, pipeline, sample_reducers(events, rows, replicates), int(seed))

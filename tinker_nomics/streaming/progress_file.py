@@ -1,0 +1,79 @@
+"""A run's progress in a file, so that a process that dies loses seconds and not hours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..files import OutputExistsError, refuse_existing
+from .state_files import StateFileError, differences, read_states, write_states
+
+
+class ProgressFile:
+    """Manifest and partial states in one file, replaced whole every few seconds: the `store` of `streaming.run`.
+
+    At any moment the file on the disk is whole, so a kill, a power cut or a full disk costs what was done since the
+    last write. The last write holds the finished part.
+
+    Args:
+        path: the file. Of several processes each has its own: PATH.2-of-4.npz.
+        about: what the run computes, as plain JSON values; a file with another description is refused.
+        like: the states' structure (arrays or jax.ShapeDtypeStruct).
+        resume: go on from the file where there is one; without it an existing file is refused.
+        force: overwrite an existing file.
+        every: seconds between writes; longer where a write takes more than a twentieth of that.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        about: Mapping[str, Any],
+        like: Any,
+        resume: bool = False,
+        force: bool = False,
+        every: float = 5.0,
+    ):
+        self.path, self.about, self.like, self.resume = Path(path), dict(about), like, resume
+        self.force, self.every = force, every
+        self.chunks, self._before = range(0), 0.0
+        self._started = self._written = time.monotonic()
+        self._cost = 0.0
+        if not (resume and self.path.exists()):
+            refuse_existing(self.path, force)
+
+    def begin(self, chunks: range) -> tuple[dict[str, Any], int] | None:
+        """Kept states and the next chunk, where there are some to go on from.
+
+        Raises:
+            StateFileError: the file is damaged, or belongs to another run or other chunks.
+        """
+        self.chunks = chunks
+        self._started = self._written = time.monotonic()
+        if not self.path.exists() or not self.resume:
+            if self.path.exists() and not self.force:
+                raise OutputExistsError(f"{self.path} exists; give --resume to go on from it, or another name")
+            return None
+        kept = read_states(self.path)
+        other = differences(kept.about, self.about)
+        if other:
+            raise StateFileError(
+                f"{self.path} belongs to another run and cannot be resumed: {'; '.join(other[:5])} (there against here)"
+            )
+        if (kept.first, kept.stop) != (chunks.start, chunks.stop):
+            raise StateFileError(
+                f"{self.path} is for the chunks {kept.first}:{kept.stop} and this run for {chunks.start}:{chunks.stop}"
+            )
+        self._before = kept.seconds
+        return kept.states(self.like), kept.next
+
+    def keep(self, fetch: Callable[[], dict[str, Any]], number: int, last: bool) -> None:
+        """Write the states, when it is time for it or nothing follows."""
+        now = time.monotonic()
+        if not last and now - self._written < max(self.every, 20 * self._cost):
+            return
+        ends = (self.chunks.start, number, self.chunks.stop)
+        write_states(self.path, fetch(), self.about, ends, round(self._before + now - self._started, 3), force=True)
+        self._written = time.monotonic()
+        self._cost = self._written - now
