@@ -13,6 +13,7 @@ COMMANDS = {
     "estimate": ("estimate_command", "what a run costs on Tinker and on own GPUs, side by side"),
     "sensitivity": ("sensitivity_command", "what moves that cost, by how much, and where the choice flips"),
     "monte-carlo": ("monte_carlo_command", "the cost under uncertainty: percentiles, chance of exceeding a budget"),
+    "merge": ("merge_command", "parts of one Monte Carlo run, computed anywhere, as one result"),
     "sobol": ("sobol_command", "how much of the cost's variance each uncertain input explains"),
     "config": ("config_command", "the effective configuration of a run, as TOML"),
     "catalog": ("catalog_command", "chips, models, prices and recipes, each row with its source"),

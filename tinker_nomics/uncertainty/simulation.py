@@ -158,13 +158,17 @@ class MonteCarlo:
             "events": {event: {"probability": p, "error": error} for event, (p, error) in self.events.items()},
         }
 
+    def _label(self, output: str) -> str:
+        """An output's name in tables."""
+        return output or "value"
+
     def table(self) -> str:
         """A text table: mean, deviation and quantiles of every output, then the events."""
         header = ["output", "mean", "+-", "std", *[f"P{100 * p:g}" for p in TABLE_QUANTILES]]
         rows = []
         for name, part in self.parts.items():
             quantiles = [number(part.quantile(p)) for p in TABLE_QUANTILES]
-            rows.append([name or "value", number(part.mean), number(part.mean_error), number(part.std), *quantiles])
+            rows.append([self._label(name), number(part.mean), number(part.mean_error), number(part.std), *quantiles])
         text = columns(header, rows)
         for event, (p, error) in self.events.items():
             text += f"\nP({event}) = {p:.4f} +- {error:.4f}"

@@ -1,0 +1,141 @@
+"""`tinker-nomics monte-carlo`: the cost of a run under uncertainty, on one machine or many."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from ..errors import TinkerNomicsError
+from .config_arguments import add_config_arguments, config_from
+from .scale_arguments import add_scale_arguments, joined, progress_of
+from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of a run, the uncertain inputs, the sample, what to write, how to spread the work."""
+    add_config_arguments(parser)
+    group = parser.add_argument_group("sample")
+    add_uncertain_arguments(group)
+    group.add_argument("--samples", default="1e7", metavar="N", help="samples in all (default 1e7)")
+    group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, for errors (default 16)")
+    group.add_argument("--lengths", metavar="FILE.csv", help="mean completion tokens per step, for the growth factor")
+    group.add_argument("--event", action="append", default=[], metavar="TEXT",
+                       help="count this too, e.g. 'self_hosted.total < 100 and difference.total < 0'")
+    add_result_arguments(group)
+    add_scale_arguments(parser)
+
+
+def add_result_arguments(group: argparse._ArgumentGroup) -> None:
+    """Add what is done with a distribution of costs."""
+    group.add_argument("--budget", metavar="USD", help="the chance that the bill exceeds it")
+    group.add_argument("--output", default="tinker.total", metavar="NAME", help="what the pictures show (tinker.total)")
+    group.add_argument("--plot", metavar="FILE", help="draw the exceedance curve there (PNG, SVG or PDF)")
+    group.add_argument("--histogram", metavar="FILE", help="draw the histogram there")
+    group.add_argument("--csv", metavar="FILE", help="write the table there, with units and provenance")
+    group.add_argument("--json", action="store_true", help="print every number as JSON")
+    group.add_argument("--force", action="store_true", help="replace existing files")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sample, print, write."""
+    from ..parameters import registry  # noqa: F401  (the flags below are checked before JAX starts)
+    from ..quantities import parse_quantity
+
+    samples, seed = whole_from("--samples", args.samples), whole_from("--seed", args.seed)
+    replicates = whole_from("--replicates", args.replicates)
+    budget = None if args.budget is None else parse_quantity(args.budget, "USD")
+    check_files(args)
+    process, processes = joined(args)
+    config = config_from(args)
+    from .compilation_cache import use_compilation_cache
+
+    use_compilation_cache()
+    from ..config_monte_carlo import monte_carlo
+    from ..report_outputs import OUTPUTS
+
+    result = monte_carlo(
+        config,
+        _distributions(args, config),
+        samples,
+        seed,
+        lengths=args.lengths,
+        budget=budget,
+        outputs=(args.output, *OUTPUTS),
+        events=args.event,
+        replicates=replicates,
+        chunks=args.chunks,
+        out=args.out,
+        resume=args.resume,
+        force=args.force,
+        progress=progress_of(args),
+    )
+    if process == 0:
+        show(args, result)
+        _tell(args, result, processes)
+    return 0 if result.complete else 130
+
+
+def _distributions(args: argparse.Namespace, config):
+    found = distributions_from(args, config)
+    if args.lengths is not None and not args.uncertain:
+        found.pop("workload.length_growth", None)
+        if not found:
+            raise TinkerNomicsError("no other range is declared for this run; give --uncertain PATH=uniform(low,high)")
+    return found
+
+
+def check_files(args: argparse.Namespace) -> None:
+    """Refuse files that exist or cannot be drawn, before anything is computed."""
+    from ..files import refuse_existing
+    from ..plots.style import check_format
+
+    for path in (args.plot, args.histogram):
+        if path is not None:
+            refuse_existing(check_format(path), args.force)
+    if args.csv is not None:
+        refuse_existing(args.csv, args.force)
+    if args.out is not None:
+        if not args.out.endswith(".npz"):
+            raise TinkerNomicsError(f"--out {args.out}: the name of a file of states ends in .npz")
+        refuse_existing(args.out, args.force or getattr(args, "resume", False))
+
+
+def show(args: argparse.Namespace, result) -> None:
+    """Print the distribution and write its pictures and table."""
+    if args.json:
+        print(json.dumps(result.to_dict(), indent=2))
+    else:
+        print(result.table())
+    if args.plot is not None or args.histogram is not None:
+        from ..plots.distribution_curves import exceedance_figure, histogram_figure
+        from ..plots.style import save
+
+        name, unit = args.output, result.units.get(args.output, "")
+        title = f"{result.about['provenance']['choices'].get('recipe') or 'run'}: {name} under uncertainty"
+        if args.plot is not None:
+            figure = exceedance_figure(result, outputs=name, budget=result.budget, title=title, unit=unit)
+            save(figure, args.plot, args.force)
+        if args.histogram is not None:
+            marks = {} if result.budget is None else {"budget": result.budget}
+            save(histogram_figure(result, output=name, title=title, unit=unit, marks=marks), args.histogram, args.force)
+    if args.csv is not None:
+        result.to_csv(args.csv, args.force)
+    if not args.json:
+        for path in (args.plot, args.histogram, args.csv):
+            if path is not None:
+                print(f"wrote {path}")
+
+
+def _tell(args: argparse.Namespace, result, processes: int) -> None:
+    """One line about the work on stderr: rate, part, how to go on."""
+    if args.quiet:
+        return
+    first, stop = result.chunks
+    shared = f" on {processes} processes" if processes > 1 else ""
+    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {result.samples / result.seconds / 1e6:.1f} M/s"
+    if (first, stop) != (0, result.total_chunks):
+        text += f"; chunks {first}:{stop} of 0:{result.total_chunks}, hash {result.about['hash']}"
+    if not result.complete:
+        text += "; stopped early" + (f": go on with --out {args.out} --resume" if args.out else "")
+    print(text, file=sys.stderr)

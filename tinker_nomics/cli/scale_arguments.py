@@ -1,0 +1,41 @@
+"""The flags that spread a run over files, devices and hosts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --out, --resume, --chunks, --quiet and the three flags of a process among several."""
+    group = parser.add_argument_group("scale")
+    group.add_argument("--out", metavar="FILE.npz", help="keep progress and result there, every few seconds")
+    group.add_argument("--resume", action="store_true", help="go on from --out where it exists")
+    group.add_argument("--chunks", metavar="A:B", help="only these chunks, e.g. 0:4096, or 3/64 for the part number 3 "
+                       "(counted from 0) of 64; `tinker-nomics merge` puts the parts together")
+    group.add_argument("--quiet", action="store_true", help="no progress bar and no messages")
+    group.add_argument("--coordinator", metavar="HOST:PORT", help="where process 0 listens, for a run shared by processes "
+                       "(also from JAX_COORDINATOR_ADDRESS, Slurm)")
+    group.add_argument("--process-id", type=int, metavar="I", help="number of this process, from 0 (also from "
+                       "JAX_PROCESS_ID, JOB_COMPLETION_INDEX, Slurm)")
+    group.add_argument("--processes", type=int, metavar="N", help="how many there are (also from JAX_NUM_PROCESSES, Slurm)")
+
+
+def joined(args: argparse.Namespace) -> tuple[int, int]:
+    """(number of this process, how many there are), having joined the others where there are any."""
+    from ..cluster import join, membership
+
+    # parts are separate runs, whatever starts them
+    given = (args.coordinator, args.process_id, args.processes)
+    if args.chunks is not None and given == (None, None, None):
+        return 0, 1
+    place = membership(*given)
+    if place is None:
+        return 0, 1
+    join(place)
+    return place.process_id, place.processes
+
+
+def progress_of(args: argparse.Namespace) -> Any:
+    """The `progress` argument: False where --quiet is given, else as the terminal says."""
+    return False if args.quiet else None
