@@ -91,3 +91,12 @@ def test_top_help_and_version_name_every_command(capsys):
     text = capsys.readouterr().out
     assert all(command in text for command in COMMANDS)
     assert main(["--version"]) == 0
+
+
+def test_a_reader_that_stops_reading_is_no_error():
+    code = "import sys; from tinker_nomics.cli.main import main; sys.exit(main(['catalog', 'chips']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait() == 0 and process.stderr.read() == b""

@@ -39,6 +39,13 @@ def test_toml_gives_an_equal_configuration_back(tmp_path):
         assert again.to_toml() == config.to_toml()
 
 
+@pytest.mark.parametrize("provider", [None, "Nebius"])
+def test_the_median_rent_and_a_providers_come_back(provider):
+    config = tn.Config.from_recipe("math_rl", prices="2026-10-07", provider=provider)
+    again = tn.Config.from_toml(config.to_toml())
+    assert again.to_dict() == config.to_dict() and again.provenance.overridden == ()
+
+
 def test_wrong_toml_is_placed():
     with pytest.raises(TinkerNomicsError, match=r"line 2, column"):
         tn.Config.from_toml('[choices]\nrecipe = "math_rl')

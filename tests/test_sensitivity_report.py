@@ -12,6 +12,7 @@ from tinker_nomics.declared_ranges import spans
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.parameters import registry
 from tinker_nomics.report_outputs import OUTPUTS
+from tinker_nomics.sensitivity_figures import tornado_data
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +168,11 @@ def test_undeclared_uncertainties_are_listed_and_moved_only_when_asked(config, r
 
 
 def test_levers_and_uncertainties_are_never_one_ranking(report):
-    assert {row.role for row in report.bars("tinker.total", "uncertainty")} == {"uncertainty"}
-    levers = [row.path for row in report.bars("tinker.total", "lever")]
-    assert "workload.rollouts_per_prompt" in levers and "workload.length_growth" not in levers
+    uncertain, levers = (tornado_data(report, role) for role in ("uncertainty", "lever"))
+    assert [bar.name for bar in uncertain.of("tinker.total")] == ["workload.length_growth"]
+    names = [bar.name for bar in levers.of("tinker.total")]
+    assert "workload.rollouts_per_prompt" in names and "model" in names and "workload.length_growth" not in names
+    assert uncertain.undeclared == report.undeclared and levers.undeclared == ()
     assert report.parameters["workload.rollouts_per_prompt"].low == 8
 
 
@@ -187,3 +190,22 @@ def test_unknown_names_are_refused(config, report):
         tn.sensitivity(config, distributions={"workload.steps": (1, 2)})
     with pytest.raises(TinkerNomicsError, match=r"difference\.total"):
         report.tornado(output="tinker.totals")
+
+
+def test_the_decision_and_the_branches_are_marked_on_the_bars(config):
+    ahead = tn.replace(config, {"cluster.price_per_gpu_hour": 8.0})
+    report = tn.sensitivity(ahead)
+    bars = {bar.name: bar for role in ("uncertainty", "lever") for bar in tornado_data(report, role).of("self_hosted.total")}
+    assert "overlap_threshold" in bars["schedule.max_steps_off_policy"].switches
+    flipped = [path for path, row in report.parameters.items() if row.flips_at is not None]
+    assert flipped and all(len(bars[path].flips) > 0 for path in flipped if path in bars)
+    for path in flipped:
+        moved = tn.estimate(tn.replace(ahead, {path: report.parameters[path].flips_at}))
+        assert (moved.difference.total < 0) != (report.outputs["difference.total"] < 0) or moved.difference.total == pytest.approx(0, abs=1e-6)
+
+
+def test_figures_are_drawn_for_every_output(report):
+    for output in OUTPUTS:
+        figure = report.tornado(output=output)
+        assert len(figure.axes) == 2 and figure.get_size_inches()[0] * figure.dpi == 1200
+    assert len(report.spider("self_hosted.total").axes) == 1

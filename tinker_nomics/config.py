@@ -274,7 +274,7 @@ def _sandbox_problems(config: Config) -> list[Problem]:
 
 def _model_problems(config: Config) -> list[Problem]:
     figures = (config.model.lora_parameters_per_rank_published, config.model.lora_parameters_per_rank)
-    if config.lora.training == "lora" and figures == (None, None):
+    if config.lora.training == "lora" and all(figure is None for figure in figures):
         model = config.provenance.choices.get("model") or "the model"
         return [Problem("model.lora_parameters_per_rank", None,
                         f"the architecture of {model} is not known, and the size of a LoRA checkpoint needs it",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -70,6 +70,17 @@ class LocalModel:
         """Outputs [m, 4] and margins [m, branches + 1] of rows [m, n]."""
         found = [self._block(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK)]
         return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+
+    def table(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """{output or branch margin: [m]} at the rows {path: [m]} of a table that holds every path."""
+        outputs, margins = self.outputs(np.stack([columns[path] for path in self.paths], axis=1))
+        found = {name: outputs[:, index] for index, name in enumerate(OUTPUTS)}
+        return found | {name: margins[:, index] for index, name in enumerate(self.branches)}
+
+    @property
+    def centre(self) -> dict[str, float]:
+        """The configuration's own values {path: value}."""
+        return dict(zip(self.paths, map(float, self.base)))
 
     def _block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = 64 if len(rows) <= 64 else _BLOCK

@@ -198,7 +198,7 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
         "provider", provider or "median", ("cluster.price_per_gpu_hour",), lambda: catalog.rent(chip_id, date, provider)
     )
     if rent is not None:
-        gathering.choices["provider"] = rent.provider
+        gathering.choices["provider"] = provider
         label = f"{rent.provider}, {rent.date}, {rent.note.split(';')[0]}"
         gathering.add({"cluster.price_per_gpu_hour": rent.usd_per_hour}, label)
 

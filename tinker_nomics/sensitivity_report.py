@@ -11,15 +11,14 @@ import numpy as np
 from .choice_levers import Alternative, alternatives
 from .config import Config
 from .declared_ranges import Span, check_distributions, spans
-from .local_sensitivity import LocalModel, Switch, bisect, switches
+from .local_sensitivity import LocalModel, Switch, switches
+from .parameter_lines import Line, flip_nearest, lines
 from .parameters import registry
 from .report_outputs import OUTPUTS, check_output
 from .uncertainty import Distribution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_POINTS = 33  # values between the two ends of a span; enough to see a bar that turns back
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,8 @@ class SensitivityReport:
         choices: what neighbouring rows of the catalog would do in place of the chosen model and chip.
         branches: the margin of every branch of the model and its nearest switch.
         undeclared: uncertainties for which no source declares a range: listed, never drawn at a made-up width.
+        lines: {path: the outputs along its range}, what the figures draw.
+        spans: {path: its range or step}.
     """
 
     config: Config
@@ -79,6 +80,8 @@ class SensitivityReport:
     choices: tuple[Alternative, ...]
     branches: tuple[Switch, ...]
     undeclared: tuple[str, ...]
+    lines: dict[str, Line]
+    spans: dict[str, Span]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text: outputs, parameters by path, choices, branches, undeclared."""
@@ -102,20 +105,15 @@ class SensitivityReport:
         Args:
             output: one of the report's outputs.
         """
-        from .plots.sensitivity_figures import tornado_figure
+        from .sensitivity_figures import tornado_of
 
-        return tornado_figure(self, check_output(output))
+        return tornado_of(self, check_output(output))
 
-    def spider(self, output: str = "tinker.total", lines: int = 7) -> Figure:
-        """The output along each uncertain parameter's own range, as percentiles; the `lines` with the widest swing."""
-        from .plots.sensitivity_figures import spider_figure
+    def spider(self, output: str = "tinker.total", limit: int = 7) -> Figure:
+        """The output along each uncertain parameter's own range, as percentiles; the `limit` with the widest swing."""
+        from .sensitivity_figures import spider_of
 
-        return spider_figure(self, check_output(output), lines)
-
-    def bars(self, output: str, role: str) -> list[ParameterSensitivity]:
-        """The parameters of one role that move `output`, widest swing first."""
-        rows = [row for row in self.parameters.values() if row.role == role and row.swing and row.swing[output] > 0]
-        return sorted(rows, key=lambda row: row.swing[output] if row.swing else 0.0, reverse=True)
+        return spider_of(self, check_output(output), limit)
 
 
 def sensitivity(
@@ -139,10 +137,11 @@ def sensitivity(
     base, margins = model.outputs(model.base[None])
     middle, left, right = model.slopes()
     found, undeclared = spans(config, check_distributions(distributions or {}), range)
+    drawn = lines(model, found)
     rows = {}
     for index, path in enumerate(model.paths):
         slopes = (middle[index], left[index], right[index])
-        rows[path] = _row(model, path, model.base[index], base[0], slopes, found.get(path))
+        rows[path] = _row(model, path, base[0], slopes, found.get(path), drawn.get(path))
     return SensitivityReport(
         config=config,
         outputs=_named(base[0]),
@@ -150,6 +149,8 @@ def sensitivity(
         choices=alternatives(config, model),
         branches=tuple(switches(model, margins[0])),
         undeclared=tuple(path for path in undeclared if path not in found),
+        lines=drawn,
+        spans=found,
     )
 
 
@@ -162,9 +163,14 @@ def _sided(values: np.ndarray) -> dict[str, float | None]:
 
 
 def _row(
-    model: LocalModel, path: str, value: float, base: np.ndarray, slopes: tuple[np.ndarray, ...], span: Span | None
+    model: LocalModel,
+    path: str,
+    base: np.ndarray,
+    slopes: tuple[np.ndarray, ...],
+    span: Span | None,
+    line: Line | None,
 ) -> ParameterSensitivity:
-    parameter = registry()[path]
+    parameter, value = registry()[path], model.centre[path]
     middle, left, right = slopes
     elasticity = {name: float(slope * value / y) if y != 0 else None for name, slope, y in zip(OUTPUTS, middle, base)}
     known: dict[str, Any] = {
@@ -180,58 +186,17 @@ def _row(
     }
     if parameter.kind == "integer" and value + 1 <= parameter.high:
         known["one_more"] = _named(model.outputs(model.rows(path, [value + 1]))[0][0] - base)
-    if span is None:
+    if span is None or line is None:
         return ParameterSensitivity(**known)
-    return ParameterSensitivity(**known | {"role": span.role} | _over(model, path, value, span))
-
-
-def _over(model: LocalModel, path: str, value: float, span: Span) -> dict[str, Any]:
-    """What a span does: its ends, the swing of each output, which turn back, where the decision flips."""
-    points = span_points(span, registry()[path].kind == "integer")
-    outputs, _ = model.outputs(model.rows(path, points))
-    steps = np.diff(outputs, axis=0)
-    scale = 1e-12 * np.abs(outputs).max(axis=0)
-    turns = ((steps > scale).any(axis=0)) & ((steps < -scale).any(axis=0))
-    return {
-        "low": float(points[0]),
-        "high": float(points[-1]),
+    known |= {
+        "role": span.role,
+        "low": float(line.x[0]),
+        "high": float(line.x[-1]),
         "range_source": span.source,
-        "swing": _named(outputs.max(axis=0) - outputs.min(axis=0)),
-        "at_low": _named(outputs[0]),
-        "at_high": _named(outputs[-1]),
-        "turns_back": tuple(name for name, turned in zip(OUTPUTS, turns) if turned),
-        "flips_at": _flip(model, path, value, points, outputs[:, OUTPUTS.index("difference.total")]),
+        "swing": {name: float(np.ptp(y)) for name, y in line.outputs.items()},
+        "at_low": {name: float(y[0]) for name, y in line.outputs.items()},
+        "at_high": {name: float(y[-1]) for name, y in line.outputs.items()},
+        "turns_back": tuple(name for name in line.outputs if line.turns_back(name)),
+        "flips_at": flip_nearest(line, float(value), parameter.kind == "integer"),
     }
-
-
-def span_points(span: Span, whole: bool) -> np.ndarray:
-    """Values from the low to the high end: at even quantiles of a distribution, evenly in value otherwise."""
-    if span.distribution is not None:
-        points = np.asarray(span.distribution.quantile(np.linspace(0.1, 0.9, _POINTS)))
-    else:
-        points = np.linspace(span.low, span.high, _POINTS)
-    return np.unique(np.round(points)) if whole else np.unique(points)
-
-
-def _flip(model: LocalModel, path: str, value: float, points: np.ndarray, difference: np.ndarray) -> float | None:
-    """The point nearest to `value` at which own minus Tinker changes sign."""
-    cheaper = difference < 0
-    found = []
-    for index in np.flatnonzero(cheaper[1:] != cheaper[:-1]):
-        low, high = float(points[index]), float(points[index + 1])
-        if registry()[path].kind == "integer":
-            found.append(_whole_flip(model, path, low, high, value))
-        else:
-            column = OUTPUTS.index("difference.total")
-            start = bool(cheaper[index])
-            found.append(bisect(model, path, low, high, lambda outputs, _: (outputs[:, column] < 0) != start)[1])
-    return min(found, key=lambda flip: abs(flip - value)) if found else None
-
-
-def _whole_flip(model: LocalModel, path: str, low: float, high: float, value: float) -> float:
-    """The whole number on the far side of a sign change, as seen from `value`."""
-    column = OUTPUTS.index("difference.total")
-    numbers = np.arange(low, high + 1) if value <= low else np.arange(high, low - 1, -1)
-    cheaper = model.outputs(model.rows(path, numbers))[0][:, column] < 0
-    return float(numbers[np.argmax(cheaper != cheaper[0])])
-
+    return ParameterSensitivity(**known)

@@ -24,8 +24,9 @@ def report_text(report: SensitivityReport) -> str:
     parts = [_headline(report)]
     for role, title in (("uncertainty", "uncertainties: swing from P10 to P90"), ("lever", "levers: swing over one step")):
         rows = sorted(
-            (row for row in report.parameters.values() if row.role == role and row.swing),
-            key=lambda row: _total_swing(row), reverse=True,
+            (row for row in report.parameters.values() if row.role == role and _total_swing(row) > 0),
+            key=_total_swing,
+            reverse=True,
         )
         if rows:
             parts.append(title + "\n" + table([_line(row) for row in rows], _HEADER, _ALIGN, indent=2))

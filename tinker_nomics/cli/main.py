@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -86,7 +87,13 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     from ..errors import TinkerNomicsError
 
     try:
-        return int(command.run(args))
+        status = int(command.run(args))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # the reader of a pipe (head, less) has seen enough; Python would complain once more when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (TinkerNomicsError, OSError) as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)
         return 2

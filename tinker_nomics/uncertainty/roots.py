@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,13 +56,23 @@ def brackets(name: str, output: str, x: np.ndarray, y: np.ndarray, target: float
     return found
 
 
-def refine(model: Model, centre: Mapping[str, float], found: Sequence[Bracket]) -> list[Crossing]:
-    """The crossing inside each bracket, all brackets at once, to 1e-9 of its width."""
+def refine(
+    evaluate: Callable[[dict[str, np.ndarray]], Mapping[str, np.ndarray]],
+    centre: Mapping[str, float],
+    found: Sequence[Bracket],
+) -> list[Crossing]:
+    """The crossing inside each bracket, all brackets at once, to 1e-9 of its width.
+
+    Args:
+        evaluate: {output: [n]} at the rows {input: [n]} of a table.
+        centre: the values of the inputs that do not move.
+        found: the brackets.
+    """
     current = list(found)
     for _ in range(_ROUNDS if current else 0):
         grids = [np.linspace(b.low, b.high, _PARTS + 1) for b in current]
         table = stacked(one_at_a_time(centre, b.name, grid) for b, grid in zip(current, grids))
-        values = evaluate_table(Evaluate(model), table)
+        values = evaluate(table)
         for i, (b, grid) in enumerate(zip(current, grids)):
             y = values[b.output][i * (_PARTS + 1) : (i + 1) * (_PARTS + 1)]
             inner = brackets(b.name, b.output, grid, y, b.target)
@@ -157,8 +168,9 @@ def break_even(
     output = _one_output(output_names(model, tuple(centre)), output)
     ratio = low > 0 and high > 100 * low
     x = np.geomspace(low, high, points) if ratio else np.linspace(low, high, points)
-    y = evaluate_table(Evaluate(model), one_at_a_time(centre, name, x))[output]
-    crossings = refine(model, centre, brackets(name, output, x, y, target))
+    evaluate = partial(evaluate_table, Evaluate(model))
+    y = evaluate(one_at_a_time(centre, name, x))[output]
+    crossings = refine(evaluate, centre, brackets(name, output, x, y, target))
     return BreakEven(name, output, target, float(low), float(high), float(y[0]), float(y[-1]), tuple(crossings))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -299,7 +300,8 @@ def _bars(
             raise unknown_name("output", name, known)
     tables = [one_at_a_time(middle, name, x) for name, (x, _) in values.items()]
     tables.append(one_at_a_time(middle, next(iter(middle)), [middle[next(iter(middle))]]))
-    found = evaluate_table(Evaluate(model), stacked(tables))
+    evaluate = partial(evaluate_table, Evaluate(model))
+    found = evaluate(stacked(tables))
     places = np.cumsum([0, *[len(x) for x, _ in values.values()]])
     cut = {n: slice(places[i], places[i + 1]) for i, n in enumerate(values)}
     watched = [(branch, 0.0) for branch in branches] + ([(decision, threshold)] if decision is not None else [])
@@ -308,7 +310,7 @@ def _bars(
         for output, target in watched:
             brackets_found += brackets(name, output, x, found[output][cut[name]], target)
     marks: dict[tuple[str, str], list[Crossing]] = {}
-    for bracket, crossing in zip(brackets_found, refine(model, middle, brackets_found)):
+    for bracket, crossing in zip(brackets_found, refine(evaluate, middle, brackets_found)):
         marks.setdefault((bracket.name, bracket.output), []).append(crossing)
     bars = {}
     for output in wanted:
