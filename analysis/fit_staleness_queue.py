@@ -70,8 +70,8 @@ def main() -> None:
     if given.write:
         about = {
             "script": "analysis/fit_staleness_queue.py",
-            "data": f"{len(points)} simulations by analysis/tinker_queue.py: rho {RHO[0]:g}-{RHO[-1]:g}, k {BOUND[0]}-{BOUND[-1]}, "
-            f"B {BATCH[0]}-{BATCH[-1]}, cv {VARIATION[0]:g}-{VARIATION[-1]:g}",
+            "data": f"{len(points)} simulations by analysis/tinker_queue.py: rho {RHO[0]:g}-{RHO[-1]:g}, "
+            f"k {BOUND[0]}-{BOUND[-1]}, B {BATCH[0]}-{BATCH[-1]}, cv {VARIATION[0]:g}-{VARIATION[-1]:g}",
             "mean_error": float(error.mean()),
             "worst_error": float(error.max()),
             "worst_error_from_batch_64": max(worst[size] for size in BATCH if size >= 64),

@@ -12,7 +12,9 @@ from tinker_nomics.formulas.fitted import PATH
 HEADER = "# Fitted coefficients. Written by the scripts that each table names; do not edit by hand.\n"
 
 
-def write_table(name: str, about: Mapping[str, str | float], coefficients: Mapping[str, float], path: Path = PATH) -> None:
+def write_table(
+    name: str, about: Mapping[str, str | float], coefficients: Mapping[str, float], path: Path = PATH
+) -> None:
     """Replace the table `name` of the file."""
     tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     tables[name] = {**about, "coefficients": dict(coefficients)}

@@ -125,7 +125,7 @@ def simulate(
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--batch", type=int, default=128, help="groups per step, and workers (default 128)")
-    parser.add_argument("--cv", type=float, nargs="+", default=[1.0, 0.3], help="variation of group times (default 1 0.3)")
+    parser.add_argument("--cv", type=float, nargs="+", default=[1.0, 0.3], help="variation of group times")
     parser.add_argument("--rho", type=float, nargs="+", default=[0.1, 0.5, 1.0, 2.0, 4.0])
     parser.add_argument("--bound", type=int, nargs="+", default=[0, 1, 2, 4, 8], help="staleness bounds k")
     parser.add_argument("--steps", type=int, default=STEPS)

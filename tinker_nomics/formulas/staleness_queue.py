@@ -1,8 +1,8 @@
 """Groups that Tinker's asynchronous queue throws away as too stale: the share discarded, differentiable in rho.
 
-B workers are always busy, one group each; the trainer takes groups first in, first out, discards those that started more
-than k steps ago and trains when B fresh ones are there (`analysis/tinker_queue.py` simulates exactly that). Times are in
-units of the mean time of a group, rho is the training time of a step.
+B workers are always busy, one group each; the trainer takes groups first in, first out, discards those that started
+more than k steps ago and trains when B fresh ones are there (`analysis/tinker_queue.py` simulates exactly that). Times
+are in units of the mean time of a group, rho is the training time of a step.
 
 Derivation. In the limit of many workers groups finish at the rate B, so a step of length tau sees B tau of them and
 needs B: tau = 1/(1 - discarded). A group that ends u after the counter last moved on is fresh iff it took at most
@@ -27,7 +27,8 @@ BISECTIONS = 60
 
 
 def partial_integral(x: Number, variation: Number) -> Number:
-    """Integral of F from 0 to x = x Phi(z) - Phi(z - sigma): F is log-normal with mean 1 and coefficient of variation cv.
+    """Integral of F from 0 to x = x Phi(z) - Phi(z - sigma): F is log-normal with mean 1 and coefficient of variation
+    cv.
 
     sigma^2 = ln(1 + cv^2), z = (ln x + sigma^2/2)/sigma. Zero for x <= 0.
     """
