@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     )
     print(json.dumps(indices.to_dict(), indent=2) if args.json else indices.table())
     if args.plot is not None:
-        from ..plots.sobol_indices import sobol_figure
+        from ..plots.sobol_bars import sobol_figure
 
-        save(sobol_figure(indices, args.output or "tinker.total"), args.plot, args.force)
+        save(sobol_figure(indices, output=args.output or "tinker.total"), args.plot, args.force)
         if not args.json:
             print(f"\nwrote {args.plot}")
     return 0
