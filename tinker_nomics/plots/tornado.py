@@ -120,7 +120,11 @@ def _draw(axis: Axes, row: int, bar: Bar, base: float, span: float) -> None:
               for (high, value, colour), (_, other, _) in zip(ends, ends[::-1])]  # fmt: skip
     if same_side:
         outer = max(bar.at_low, bar.at_high, key=lambda value: abs(value - base))
-        labels = [(outer, f"low {bar.end(False)}, high {bar.end(True)}", NEUTRAL, outer > base)]
+        # one long label: on the side of the bar, or across the base, whichever leaves more room for it
+        left, right_edge = axis.get_xlim()
+        rooms = (outer - left, right_edge - base) if outer < base else (base - left, right_edge - outer)
+        side = rooms[1] > rooms[0]
+        labels = [(outer if side == (outer > base) else base, f"low {bar.end(False)}, high {bar.end(True)}", NEUTRAL, side)]
     for value, text, colour, right in labels:
         right = right if value == base else value > base
         outer = value
