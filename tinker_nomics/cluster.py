@@ -36,10 +36,10 @@ def membership(
         TinkerNomicsError: two of the three are known and the third is not, or a number is out of range.
     """
     found = os.environ if environment is None else environment
-    slurm = found if int(found.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in found else {}
+    slurm: Mapping[str, str] = found if int(found.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in found else {}
     coordinator = coordinator or found.get("JAX_COORDINATOR_ADDRESS") or _slurm_coordinator(slurm)
-    process_id = _first(process_id, found, "JAX_PROCESS_ID", "JOB_COMPLETION_INDEX", *(["SLURM_PROCID"] if slurm else []))
-    processes = _first(processes, found, "JAX_NUM_PROCESSES", *(["SLURM_NTASKS"] if slurm else []))
+    process_id = _first(process_id, (found, "JAX_PROCESS_ID"), (found, "JOB_COMPLETION_INDEX"), (slurm, "SLURM_PROCID"))
+    processes = _first(processes, (found, "JAX_NUM_PROCESSES"), (slurm, "SLURM_NTASKS"))
     if coordinator is None and (processes is None or processes == 1):
         return None
     if coordinator is None or process_id is None or processes is None:
@@ -56,10 +56,10 @@ def membership(
     return Membership(coordinator, process_id, processes)
 
 
-def _first(given: int | None, found: Mapping[str, str], *names: str) -> int | None:
+def _first(given: int | None, *places: tuple[Mapping[str, str], str]) -> int | None:
     if given is not None:
         return given
-    for name in names:
+    for found, name in places:
         if found.get(name):
             try:
                 return int(found[name])

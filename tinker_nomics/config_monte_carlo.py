@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 
 from .config import Config, problems_of, set_paths
 from .cost_distribution import CostDistribution, distribution_from
@@ -105,9 +106,15 @@ def monte_carlo(
         target = Path(out)
         own = target if layout.ranks == 1 else target.with_suffix(f".{layout.rank}-of-{layout.ranks}{target.suffix}")
         store = ProgressFile(own, about, planned.blank_states(), resume, force, every)
-    done = run(planned.points, planned.pipeline, planned.reducers, chunks=asked, progress=progress, mesh=mesh, store=store)
-    if out is not None and layout.ranks > 1 and layout.rank == 0 and done.complete:
-        write_states(out, done.states, about, (asked.start, asked.stop, asked.stop), done.seconds, force or resume)
+    done = run(
+        planned.points, planned.pipeline, planned.reducers, chunks=asked, progress=progress, mesh=mesh, store=store
+    )
+    if out is not None and store is not None and layout.ranks > 1 and done.complete:
+        if layout.rank == 0:
+            write_states(out, done.states, about, (asked.start, asked.stop, asked.stop), done.seconds, force or resume)
+        # only once the whole is on the disk are the parts of it superfluous
+        multihost_utils.sync_global_devices(f"tinker_nomics: {about['hash']} is written")
+        store.path.unlink(missing_ok=True)
     return distribution_from(about, done.states, done.points, done.complete, done.seconds, (asked.start, done.stop))
 
 
@@ -116,7 +123,8 @@ def _budget_events(outputs: Iterable[str], budget: float | None) -> list[str]:
         return []
     if not np.isfinite(budget):
         raise TinkerNomicsError(f"budget = {budget!r}: a number of USD is allowed")
-    return [f"{name} > {float(budget)!r}" for name in outputs if name in ("tinker.total", "self_hosted.total")]
+    limit = repr(float(budget)).removesuffix(".0")
+    return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
 
 
 def chunk_range(chunks: range | str | None, total: int) -> range:
@@ -139,7 +147,7 @@ def chunk_range(chunks: range | str | None, total: int) -> range:
                 f"chunks = {chunks!r}: write FIRST:STOP, e.g. 0:{total}, or PART/PARTS, e.g. 3/64 (counted from 0)"
             ) from None
     if found.step != 1 or not 0 <= found.start < found.stop <= total:
-        raise TinkerNomicsError(f"chunks = {chunks!r}: this run has the chunks 0:{total}, and {len(found)} of them are named")
+        raise TinkerNomicsError(f"chunks = {chunks!r}: this run has the chunks 0:{total}; name some of them, in order")
     return found
 
 

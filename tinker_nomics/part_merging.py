@@ -51,7 +51,8 @@ def _refuse_foreign(heads: Sequence[StateFile]) -> None:
     model = next(head for head in heads if head.about["hash"] == common)
     foreign = [head for head in heads if differences(model.about, head.about)]
     if foreign:
-        how = "; ".join([text for text in differences(foreign[0].about, model.about) if not text.startswith("hash")][:3])
+        told = [text for text in differences(foreign[0].about, model.about) if not text.startswith("hash")]
+        how = "; ".join(told[:3])
         raise StateFileError(
             f"{listed(str(head.path) for head in foreign[:_SHOWN])}: part of another run than {model.path} ({how})"
         )
@@ -72,9 +73,8 @@ def _refuse_gaps(heads: Sequence[StateFile]) -> None:
     missing, reached, last = [], 0, None
     for head in heads:
         if head.first < reached and last is not None:
-            raise StateFileError(
-                f"{last.path} (chunks {last.first}:{last.stop}) and {head.path} (chunks {head.first}:{head.stop}) overlap"
-            )
+            ends = f"(chunks {last.first}:{last.stop}) and {head.path} (chunks {head.first}:{head.stop})"
+            raise StateFileError(f"{last.path} {ends} overlap")
         if head.first > reached:
             missing.append(f"{reached}:{head.first}")
         reached, last = head.stop, head
@@ -83,6 +83,6 @@ def _refuse_gaps(heads: Sequence[StateFile]) -> None:
     if missing:
         more = f" and {len(missing) - _SHOWN} more ranges" if len(missing) > _SHOWN else ""
         raise StateFileError(
-            f"parts are missing: no file holds the chunks {', '.join(missing[:_SHOWN])}{more} of 0:{total}; compute them "
-            f"with --chunks {missing[0]}"
+            f"parts are missing: no file holds the chunks {', '.join(missing[:_SHOWN])}{more} of 0:{total}; compute "
+            f"them with --chunks {missing[0]}"
         )

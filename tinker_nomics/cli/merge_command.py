@@ -9,7 +9,7 @@ from .monte_carlo_command import add_result_arguments, check_files, show
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The parts, and what to do with the whole."""
-    parser.add_argument("parts", nargs="+", metavar="PART.npz", help="files of `monte-carlo --chunks A:B --out PART.npz`; "
+    parser.add_argument("parts", nargs="+", metavar="PART.npz", help="files of `monte-carlo --chunks A:B --out FILE`; "
                         "or one whole result, to print it again")
     group = parser.add_argument_group("result")
     group.add_argument("--out", metavar="FILE.npz", help="write the whole there")

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
-from .scale_arguments import add_scale_arguments, joined, progress_of
+from .scale_arguments import add_scale_arguments, place_of, progress_of, standard_output_aside
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..cost_distribution import CostDistribution
+    from ..uncertainty import Distribution
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--samples", default="1e7", metavar="N", help="samples in all (default 1e7)")
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, for errors (default 16)")
     group.add_argument("--lengths", metavar="FILE.csv", help="mean completion tokens per step, for the growth factor")
+    group.add_argument("--fan", metavar="FILE", help="draw the bill over the steps there, as bands of quantiles")
     group.add_argument("--event", action="append", default=[], metavar="TEXT",
                        help="count this too, e.g. 'self_hosted.total < 100 and difference.total < 0'")
     add_result_arguments(group)
@@ -39,22 +46,38 @@ def add_result_arguments(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample, print, write."""
-    from ..parameters import registry  # noqa: F401  (the flags below are checked before JAX starts)
     from ..quantities import parse_quantity
 
     samples, seed = whole_from("--samples", args.samples), whole_from("--seed", args.seed)
     replicates = whole_from("--replicates", args.replicates)
     budget = None if args.budget is None else parse_quantity(args.budget, "USD")
     check_files(args)
-    process, processes = joined(args)
-    config = config_from(args)
+    place = place_of(args)
+    with standard_output_aside(place is not None):
+        if place is not None:
+            from ..cluster import join
+
+            join(place)
+        config = config_from(args)
+        result = _sampled(args, config, samples, seed, replicates, budget)
+    if place is None or place.process_id == 0:
+        show(args, result)
+        if args.fan is not None:
+            _draw_fan(args, config, seed, budget)
+        _tell(args, result, 1 if place is None else place.processes)
+    return 0 if result.complete else 130
+
+
+def _sampled(
+    args: argparse.Namespace, config: Config, samples: int, seed: int, replicates: int, budget: float | None
+) -> CostDistribution:
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
     from ..config_monte_carlo import monte_carlo
     from ..report_outputs import OUTPUTS
 
-    result = monte_carlo(
+    return monte_carlo(
         config,
         _distributions(args, config),
         samples,
@@ -70,13 +93,19 @@ def run(args: argparse.Namespace) -> int:
         force=args.force,
         progress=progress_of(args),
     )
-    if process == 0:
-        show(args, result)
-        _tell(args, result, processes)
-    return 0 if result.complete else 130
 
 
-def _distributions(args: argparse.Namespace, config):
+def _draw_fan(args: argparse.Namespace, config: Config, seed: int, budget: float | None) -> None:
+    from ..cost_fan import cost_fan
+    from ..plots.style import save
+
+    fan = cost_fan(config, _distributions(args, config), output=args.output, seed=seed, lengths=args.lengths)
+    save(fan.figure(budget=budget), args.fan, args.force)
+    if not args.json:
+        print(f"wrote {args.fan}")
+
+
+def _distributions(args: argparse.Namespace, config: Config) -> dict[str, Distribution]:
     found = distributions_from(args, config)
     if args.lengths is not None and not args.uncertain:
         found.pop("workload.length_growth", None)
@@ -90,7 +119,7 @@ def check_files(args: argparse.Namespace) -> None:
     from ..files import refuse_existing
     from ..plots.style import check_format
 
-    for path in (args.plot, args.histogram):
+    for path in (args.plot, args.histogram, getattr(args, "fan", None)):
         if path is not None:
             refuse_existing(check_format(path), args.force)
     if args.csv is not None:
@@ -101,7 +130,7 @@ def check_files(args: argparse.Namespace) -> None:
         refuse_existing(args.out, args.force or getattr(args, "resume", False))
 
 
-def show(args: argparse.Namespace, result) -> None:
+def show(args: argparse.Namespace, result: CostDistribution) -> None:
     """Print the distribution and write its pictures and table."""
     if args.json:
         print(json.dumps(result.to_dict(), indent=2))
@@ -127,13 +156,14 @@ def show(args: argparse.Namespace, result) -> None:
                 print(f"wrote {path}")
 
 
-def _tell(args: argparse.Namespace, result, processes: int) -> None:
+def _tell(args: argparse.Namespace, result: CostDistribution, processes: int) -> None:
     """One line about the work on stderr: rate, part, how to go on."""
     if args.quiet:
         return
     first, stop = result.chunks
     shared = f" on {processes} processes" if processes > 1 else ""
-    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {result.samples / result.seconds / 1e6:.1f} M/s"
+    rate = result.samples / result.seconds / 1e6
+    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {rate:.1f} M/s"
     if (first, stop) != (0, result.total_chunks):
         text += f"; chunks {first}:{stop} of 0:{result.total_chunks}, hash {result.about['hash']}"
     if not result.complete:

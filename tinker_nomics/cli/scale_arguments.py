@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..cluster import Membership
 
 
 def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,26 +21,41 @@ def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--chunks", metavar="A:B", help="only these chunks, e.g. 0:4096, or 3/64 for the part number 3 "
                        "(counted from 0) of 64; `tinker-nomics merge` puts the parts together")
     group.add_argument("--quiet", action="store_true", help="no progress bar and no messages")
-    group.add_argument("--coordinator", metavar="HOST:PORT", help="where process 0 listens, for a run shared by processes "
-                       "(also from JAX_COORDINATOR_ADDRESS, Slurm)")
+    group.add_argument("--coordinator", metavar="HOST:PORT", help="where process 0 listens, for a run shared by "
+                       "processes (also from JAX_COORDINATOR_ADDRESS, Slurm)")
     group.add_argument("--process-id", type=int, metavar="I", help="number of this process, from 0 (also from "
                        "JAX_PROCESS_ID, JOB_COMPLETION_INDEX, Slurm)")
-    group.add_argument("--processes", type=int, metavar="N", help="how many there are (also from JAX_NUM_PROCESSES, Slurm)")
+    group.add_argument("--processes", type=int, metavar="N", help="how many there are (also from JAX_NUM_PROCESSES, "
+                       "Slurm)")
 
 
-def joined(args: argparse.Namespace) -> tuple[int, int]:
-    """(number of this process, how many there are), having joined the others where there are any."""
-    from ..cluster import join, membership
+def place_of(args: argparse.Namespace) -> Membership | None:
+    """Which process of how many this is, by flags or environment; None where it is alone."""
+    from ..cluster import membership
 
     # parts are separate runs, whatever starts them
     given = (args.coordinator, args.process_id, args.processes)
     if args.chunks is not None and given == (None, None, None):
-        return 0, 1
-    place = membership(*given)
-    if place is None:
-        return 0, 1
-    join(place)
-    return place.process_id, place.processes
+        return None
+    return membership(*given)
+
+
+@contextmanager
+def standard_output_aside(aside: bool) -> Iterator[None]:
+    """Where `aside`, what libraries print on standard output goes to standard error: gloo tells there of each
+    connection, in the middle of what may be JSON."""
+    if not aside:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def progress_of(args: argparse.Namespace) -> Any:
