@@ -141,8 +141,9 @@ def chunk_range(chunks: range | str | None, total: int) -> range:
                     raise ValueError
                 found = range(total * part // parts, total * (part + 1) // parts)
             else:
-                found = range(*(int(word) for word in chunks.split(":", 1)))
-        except (ValueError, TypeError):
+                first, stop = (int(word) for word in chunks.split(":"))
+                found = range(first, stop)
+        except ValueError:
             raise TinkerNomicsError(
                 f"chunks = {chunks!r}: write FIRST:STOP, e.g. 0:{total}, or PART/PARTS, e.g. 3/64 (counted from 0)"
             ) from None
