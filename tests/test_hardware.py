@@ -154,7 +154,7 @@ def test_every_problem_of_a_toml_at_once() -> None:
         Chip.from_toml(
             '[chip]\nid = "x"\nbandwith = 3\nstage_overhead = "3 kg"\n'
             'tiers = [{kind = "HBN", capacity = "80 GB/s"}, {kind = "HBM"}, '
-            '{kind = "HBM", capacity = 1, source = "s"}]\n'
+            '{kind = "HBM", capacity = 1e9, source = "s"}]\n'
             'link = {topology = "star", latenzy = 1}\n'
         )
     told = {problem.path for problem in error.value.problems}
@@ -163,6 +163,61 @@ def test_every_problem_of_a_toml_at_once() -> None:
         *("link.topology", "link.latenzy"),
     }
     assert "latency" in str(error.value) and "HBM, GDDR" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [
+        ("capacity = 80", "80 GB"),
+        ('capacity = "80"', "80 GB"),
+        ('capacity = "80 GB", bandwidth = 3.35', "3.35 TB/s"),
+        ('capacity = "80 GB"}]\nstage_overhead = 2 #', "2 us"),
+    ],
+)
+def test_a_number_whose_unit_was_forgotten_is_doubted(figure: str, told: str) -> None:
+    text = '[chip]\nid = "x"\ntiers = [{kind = "HBM", ' + figure + "}]\n"
+    with pytest.raises(ConfigError, match="a number without a unit") as error:
+        Chip.from_toml(text)
+    assert told in str(error.value) and len(error.value.problems) == 1
+
+
+def test_a_small_payload_needs_no_unit_and_a_unit_ends_the_doubt() -> None:
+    text = 'id = "x"\ntiers = [{kind = "SRAM", capacity = "80 B", bandwidth = "3 B/s"}]\n'
+    chip = Chip.from_toml(text + 'all_reduce_times = [{width = 2, payload = 2048, seconds = "3 us"}]\n')
+    assert (chip.bandwidth, chip.all_reduce_times[0].payload) == (3.0, 2048.0)
+
+
+def test_a_file_may_start_with_a_mark_and_must_be_utf8(tmp_path) -> None:
+    path = tmp_path / "chip.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + OWN.encode())
+    assert Chip.from_toml(path) == Chip.from_toml(OWN)
+    path.write_bytes(OWN.replace("mine", "m\u00fcne").encode("latin-1"))
+    with pytest.raises(ConfigError, match="UTF-8"):
+        Chip.from_toml(path)
+
+
+def test_one_fault_of_a_tier_is_told_once() -> None:
+    with pytest.raises(ConfigError) as error:
+        Chip.from_toml('id = "x"\ntiers = [{kind = "HBN", capacity = "80 GB"}]\n')
+    assert [problem.path for problem in error.value.problems] == ["tiers.0.kind"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": 5}, {"tiers": "HBM"}, {"tiers": (1,)}, {"matrix_rates": 5}, {"matrix_rates": None}, {"link": "NVLink"},
+        {"all_reduce_times": 3}, {"declared_by": ["measured"]}, {"notes": "a note"}, {"sources": {"x": "y"}},
+    ],
+)  # fmt: skip
+def test_what_is_of_another_kind_is_refused_by_name(changes: dict) -> None:
+    with pytest.raises(ConfigError, match=next(iter(changes))):
+        dataclasses.replace(Chip.from_toml(OWN), **changes)
+
+
+@pytest.mark.parametrize("path", [5, None, "", "\0"])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(ConfigError, match="path"):
+        Chip.from_toml(path)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +276,22 @@ def test_a_machine_has_a_whole_number_of_chips(count: object) -> None:
         Machine(Chip.from_toml(OWN), count)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="rent"):
         Machine(Chip.from_toml(OWN), 1, rent=-1.0)
+
+
+@pytest.mark.parametrize("count", [8, 8.0, np.int64(8), np.float32(8)])
+def test_any_whole_number_will_do(count: object) -> None:
+    machine = Machine(Chip.from_toml(OWN), count)  # type: ignore[arg-type]
+    assert machine.count == 8 and type(machine.count) is int
+
+
+def test_a_machine_is_of_a_chip() -> None:
+    with pytest.raises(ConfigError, match=r"catalog\.chip"):
+        Machine("h100-sxm")  # type: ignore[arg-type]
+
+
+def test_a_chip_is_shown_in_a_line_or_two() -> None:
+    chip = dataclasses.replace(Chip.from_toml(OWN), all_reduce_times=tuple(AllReduceTime(2, 1e3, 1e-6) for _ in "ab"))
+    assert len(repr(Machine(chip))) < 900 and "DATASHEET" not in repr(chip) and "3350000000000.0" in repr(chip)
 
 
 def test_arrays_pair_each_optional_figure_with_whether_it_is_declared() -> None:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import ConfigError, Problem
-from .hardware_checks import DECLARERS, MOST_TIERS, PRECISIONS, STATUSES, chip_problems, is_number, member
+from .hardware_checks import (
+    DECLARERS,
+    MOST_TIERS,
+    PRECISIONS,
+    STATUSES,
+    chip_problems,
+    is_number,
+    member,
+    shape_problems,
+)
 
 if TYPE_CHECKING:
     from .hardware_arrays import ChipArrays, MachineArrays
@@ -103,8 +112,8 @@ class Tier:
     capacity: float
     bandwidth: float | None
     resident: bool = True
-    source: Source = USER
-    capacity_source: Source | None = None
+    source: Source = field(default=USER, repr=False)
+    capacity_source: Source | None = field(default=None, repr=False)
     technology: str = ""
 
     def __post_init__(self) -> None:
@@ -133,8 +142,8 @@ class Link:
     latency: float | None = None
     topology: Topology | None = None
     domain: int | None = None
-    source: Source = USER
-    latency_source: Source | None = None
+    source: Source = field(default=USER, repr=False)
+    latency_source: Source | None = field(default=None, repr=False)
     latency_declared_by: str = "vendor"
 
     def __post_init__(self) -> None:
@@ -181,15 +190,17 @@ class Chip:
     link: Link | None = None
     stage_overhead: float | None = None
     streaming_fraction: float | None = None
-    all_reduce_times: tuple[AllReduceTime, ...] = ()
-    declared_by: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
-    year: int | None = None
-    scope: str = "one chip"
+    all_reduce_times: tuple[AllReduceTime, ...] = field(default=(), repr=False)
+    declared_by: Mapping[str, str] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+    sources: Mapping[str, Source] = field(default_factory=dict, repr=False)
+    aliases: tuple[str, ...] = field(default=(), repr=False)
+    year: int | None = field(default=None, repr=False)
+    scope: str = field(default="one chip", repr=False)
 
     def __post_init__(self) -> None:
+        if misshapen := shape_problems(self):
+            raise ConfigError(misshapen, what=f"chip {self.id!r}")
         object.__setattr__(self, "tiers", tuple(self.tiers))
         object.__setattr__(
             self, "matrix_rates", {p: self.matrix_rates.get(p) for p in PRECISIONS} | dict(self.matrix_rates)
@@ -266,8 +277,12 @@ class Machine:
 
     def __post_init__(self) -> None:
         problems = []
-        if isinstance(self.count, bool) or not is_number(self.count) or self.count < 1 or self.count != int(self.count):
+        if not isinstance(self.chip, Chip):
+            problems.append(Problem("chip", self.chip, "a Chip", "Take catalog.chip(name) or Chip.from_toml(path)."))
+        if not is_number(self.count) or self.count < 1 or self.count != int(self.count):
             problems.append(Problem("count", self.count, "a whole number of chips, 1 or more"))
+        else:
+            object.__setattr__(self, "count", int(self.count))
         if self.rent is not None and not (is_number(self.rent) and self.rent >= 0):
             problems.append(Problem("rent", self.rent, "0 or more [USD per chip-hour], or None where unknown"))
         if problems:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Mapping
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ConfigError, Problem, listed
@@ -27,7 +28,12 @@ STATUSES = {
 
 def is_number(value: Any) -> bool:
     """Whether `value` is a number that a float can hold: finite, no bool, no integer beyond 1.8e308."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def member(members: type[Kind], given: Any, path: str, what: str) -> Kind:
@@ -41,6 +47,30 @@ def member(members: type[Kind], given: Any, path: str, what: str) -> Kind:
     except ValueError:
         allowed = f"one of {listed(item.value for item in members)}"
         raise ConfigError([Problem(path, given, allowed)], what=what) from None
+
+
+def shape_problems(chip: Chip) -> list[Problem]:
+    """What of `chip` is not even of the right kind, so that its figures cannot be looked at."""
+    from .hardware import AllReduceTime, Link, Source, Tier
+
+    def all_are(values: Any, kind: type) -> bool:
+        return isinstance(values, (list, tuple)) and all(isinstance(value, kind) for value in values)
+
+    def maps_to(values: Any, kind: type) -> bool:
+        return isinstance(values, Mapping) and all(isinstance(value, kind) for value in values.values())
+
+    fits = {
+        "id": (isinstance(chip.id, str), "a short name, as text"),
+        "tiers": (all_are(chip.tiers, Tier), 'a tuple of Tiers, such as (Tier("HBM", 80e9, 3.35e12),)'),
+        "matrix_rates": (maps_to(chip.matrix_rates, object), "FLOP/s by precision, such as {'bf16': 989e12}"),
+        "link": (chip.link is None or isinstance(chip.link, Link), "a Link, or None"),
+        "all_reduce_times": (all_are(chip.all_reduce_times, AllReduceTime), "a tuple of AllReduceTimes"),
+        "declared_by": (maps_to(chip.declared_by, str), "one of DECLARERS by figure"),
+        "notes": (all_are(chip.notes, str), "a tuple of texts"),
+        "sources": (maps_to(chip.sources, Source), "a Source by figure"),
+        "aliases": (all_are(chip.aliases, str), "a tuple of texts"),
+    }
+    return [Problem(name, getattr(chip, name), allowed) for name, (good, allowed) in fits.items() if not good]
 
 
 def chip_problems(chip: Chip) -> list[Problem]:

@@ -24,6 +24,7 @@ _LINK_KEYS = [
 ]
 _TIME_KEYS = ["width", "payload", "seconds", "condition", "source"]
 SOURCE_KEYS = ["text", "document", "date", "status", "note"]
+_LEAST_BARE = 1e5  # B, B/s or FLOP/s: below it a number without a unit is taken for a slip
 
 
 class _Reader:
@@ -39,10 +40,9 @@ class _Reader:
             return {}
         for key in table:
             if key not in allowed:
-                near = difflib.get_close_matches(key, allowed, 3, 0.0)
-                self.problems.append(
-                    Problem(f"{path}.{key}".strip("."), table[key], f"an unknown key; did you mean {listed(near)}?")
-                )
+                near = difflib.get_close_matches(key, allowed, 3, 0.6)
+                told = f"the nearest are {listed(near)}" if near else f"the keys are {listed(allowed)}"
+                self.problems.append(Problem(f"{path}.{key}".strip("."), table[key], f"an unknown key; {told}"))
         return table
 
     def shaped(self, table: dict[str, Any], key: str, shape: type[list] | type[dict]) -> Any:
@@ -53,14 +53,18 @@ class _Reader:
         self.problems.append(Problem(key, given, "a list" if shape is list else "a table"))
         return shape()
 
-    def quantity(self, path: str, given: Any, unit: str) -> float | None:
+    def quantity(self, path: str, given: Any, unit: str, any_size: bool = False) -> float | None:
         if given is None:
             return None
         try:
-            return parse_quantity(given, unit)
+            value = parse_quantity(given, unit)
         except (TinkerNomicsError, OverflowError) as error:
             self.problems.append(Problem(path, given, str(error)))
             return None
+        bare = not isinstance(given, str) or not any(letter.isalpha() for letter in given)
+        if bare and not any_size and (doubt := _doubt(value, unit)):
+            self.problems.append(Problem(path, given, doubt))
+        return value
 
     def one_of(self, path: str, given: Any, members: type[TierKind] | type[Topology]) -> Any:
         try:
@@ -115,13 +119,23 @@ class _Reader:
 
     def time(self, path: str, given: Any) -> AllReduceTime | None:
         table = self.keys(path, given, _TIME_KEYS)
-        payload = self.quantity(f"{path}.payload", table.get("payload"), "B")
+        payload = self.quantity(f"{path}.payload", table.get("payload"), "B", any_size=True)
         seconds = self.quantity(f"{path}.seconds", table.get("seconds"), "s")
         if "width" not in table or payload is None or seconds is None:
             self.problems.append(Problem(path, given, "needs width, payload and seconds, each readable"))
             return None
         source = self.source(f"{path}.source", table.get("source")) or USER
         return AllReduceTime(table["width"], payload, seconds, str(table.get("condition", "")), source)
+
+
+def _doubt(value: float, unit: str) -> str:
+    """What is doubtful about a bare number: one that no chip has, so that its unit was most likely forgotten."""
+    if unit in ("B", "B/s", "FLOP/s") and 0.0 < value < _LEAST_BARE:
+        example = {"B": "80 GB", "B/s": "3.35 TB/s", "FLOP/s": "989 TFLOP/s"}[unit]
+        return f'a number without a unit is in {unit}, and no chip has so little; write e.g. "{example}"'
+    if unit == "s" and value >= 1.0:
+        return 'a number without a unit is in s, and nothing on a chip takes so long; write e.g. "2 us"'
+    return ""
 
 
 def read_source(table: Mapping[str, Any]) -> Source:
@@ -147,6 +161,8 @@ def chip_from_table(table: dict[str, Any], named: Mapping[str, Source]) -> Chip:
     year = table.get("year")
     if year is not None and (isinstance(year, bool) or not isinstance(year, int)):
         reader.problems.append(Problem("year", year, "a whole number"))
+    if not isinstance(table.get("id", ""), str):
+        reader.problems.append(Problem("id", table["id"], "a short name, as text"))
     link = None if "link" not in table else reader.link(table["link"])
     overhead = reader.quantity("stage_overhead", table.get("stage_overhead"), "s")
     fraction = reader.quantity("streaming_fraction", table.get("streaming_fraction"), "1")
@@ -169,7 +185,9 @@ def chip_from_table(table: dict[str, Any], named: Mapping[str, Source]) -> Chip:
             scope=str(table.get("scope", "one chip")),
         )
     except ConfigError as error:
-        raise ConfigError(reader.problems + list(error.problems), what=f"chip {table.get('id', '')!r}") from None
+        of_tiers = any(problem.path.startswith("tiers.") for problem in reader.problems)
+        further = [problem for problem in error.problems if not (of_tiers and problem.path == "tiers")]
+        raise ConfigError(reader.problems + further, what=f"chip {table.get('id', '')!r}") from None
     if reader.problems:
         raise ConfigError(reader.problems, what=f"chip {chip.id!r}")
     return chip
@@ -201,8 +219,14 @@ def chip_from_toml(path_or_text: str | Path) -> Chip:
 def _text(path_or_text: str | Path) -> tuple[str, str]:
     if isinstance(path_or_text, str) and ("\n" in path_or_text or "=" in path_or_text):
         return path_or_text, "the text"
+    wanted = "a file that exists, or TOML text"
+    if not isinstance(path_or_text, (str, Path)):
+        raise ConfigError([Problem("path", path_or_text, wanted)], what="this chip")
     path = Path(path_or_text)
-    if not path.is_file():
-        problem = Problem("path", str(path), "a file that exists, or TOML text", "Check the name.")
-        raise ConfigError([problem], what="this chip")
-    return path.read_text(encoding="utf-8"), str(path)
+    if "\0" in str(path) or not path.is_file():
+        raise ConfigError([Problem("path", str(path_or_text), wanted, "Check the name.")], what="this chip")
+    try:
+        return path.read_text(encoding="utf-8-sig"), str(path)
+    except UnicodeDecodeError as error:
+        problem = Problem("TOML", str(path), f"text in UTF-8; byte {error.start} is none", "Save it as UTF-8.")
+        raise ConfigError([problem], what="this chip") from None

@@ -18,13 +18,13 @@ _PREFIXES = {
 
 
 def _quantity(value: float, unit: str) -> str:
-    """`value` as text with a prefix where it reads back to the same float, else the bare number."""
+    """`value` as text with its unit, and a prefix where it then reads back to the same float."""
     for prefix in _PREFIXES.get(unit, ()):
         factor = parse_quantity(f"1 {prefix}{unit}", unit)
         digits = f"{value / factor:.10g}"
         if value >= factor and "e" not in digits and parse_quantity(f"{digits} {prefix}{unit}", unit) == value:
             return json.dumps(f"{digits} {prefix}{unit}")
-    return repr(float(value))
+    return json.dumps(f"{float(value)!r} {unit}") if unit in _PREFIXES else repr(float(value))
 
 
 def _inline(items: Mapping[str, str | None]) -> str:
