@@ -74,7 +74,9 @@ def _lower(state: ExtremeState, value: jax.Array, chunk: Chunk) -> ExtremeState:
     found = jnp.min(value)
 
     def look_up(_: None) -> ExtremeState:
-        place = jnp.argmin(value)
+        # the first place of the minimum; argmin is a reduction of pairs, several times slower on a CPU
+        size = value.shape[0]
+        place = jnp.min(jnp.where(value == found, jnp.arange(size), size - 1))
         inputs = {name: chunk.inputs[name][place].astype(jnp.float64) for name in state.inputs}
         return _first(state, ExtremeState(found, chunk.first + place, inputs))
 

@@ -19,8 +19,8 @@ from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
 from .distribution_base import Distribution
 from .errors import UncertaintyError, whole_number
-from .model import SCALAR, Model
-from .study import Distributions, Function, bare, log2_chunk, log2_per_replicate, over_rows, prepare, spread
+from .model import SCALAR
+from .study import Distributions, EvaluateRows, Function, bare, log2_chunk, log2_per_replicate, prepare, spread
 from .text import columns, number
 
 _SIZE = "\0"  # marks the absolute effects
@@ -58,17 +58,14 @@ class Levels(eqx.Module):
 
 
 class Steps(eqx.Module):
-    """Elementary effects [n, d] at levels [d, n]: each input moved by half the levels, up or down, whichever fits.
+    """Levels [d, n] into rows [1 + d, n] with one input each moved by half the levels, up or down, whichever fits; and
+    whether it is up [d, n]."""
 
-    The effect is (f(x + delta) - f(x)) / delta with delta = levels / (2 (levels - 1)) of the unit interval.
-    """
-
-    model: Model
     values: tuple[np.ndarray, ...]  # of each input at its levels
     names: tuple[str, ...] = eqx.field(static=True)
     levels: int = eqx.field(static=True)
 
-    def __call__(self, level: jax.Array) -> Evaluation:
+    def __call__(self, level: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
         half = self.levels // 2
         up = level < half
         row = jnp.arange(1 + len(self.names))[:, None]
@@ -77,9 +74,20 @@ class Steps(eqx.Module):
             values = jnp.asarray(self.values[i])
             stay, moved = values[level[i]], values[jnp.where(up[i], level[i] + half, level[i] - half)]
             rows[name] = jnp.where(row == 1 + i, moved[None, :], stay[None, :])
-        delta = half / (self.levels - 1)
+        return rows, up
+
+
+class Effects(eqx.Module):
+    """Elementary effects [n, d]: (f(x + delta) - f(x)) / delta with delta = levels / (2 (levels - 1)) of the unit
+    interval."""
+
+    levels: int = eqx.field(static=True)
+
+    def __call__(self, made: tuple[dict[str, jax.Array], jax.Array]) -> Evaluation:
+        values, up = made
+        delta = self.levels // 2 / (self.levels - 1)
         outputs = {}
-        for name, y in over_rows(self.model, rows).items():
+        for name, y in values.items():
             effect = (jnp.where(up, y[1:] - y[:1], y[:1] - y[1:]) / delta).T
             outputs[name], outputs[name + _SIZE] = effect, jnp.abs(effect)
         return Evaluation(outputs)
@@ -178,14 +186,14 @@ def morris(
         whole_grid = levels**d <= samples
     chunk = log2_chunk(d + 1)
     values = tuple(level_values(study.distributions[name], levels) for name in names)
-    steps = Steps(study.model, values, names, levels)
+    steps = (Steps(values, names, levels), EvaluateRows(study.model), Effects(levels))
     reducers = {"moments": Moments(), "nonfinite": NonFinite()}
     if whole_grid:
         grid = LevelGrid(d, levels, min(1 << chunk, levels**d))
-        done = run(grid, steps, reducers, progress=progress)
+        done = run(grid, Pipeline(steps), reducers, progress=progress)
     else:
         points = SobolPoints(d, m, replicates, seed, min(m, chunk))
-        done = run(points, Pipeline((Levels(levels), steps)), reducers, progress=progress)
+        done = run(points, Pipeline((Levels(levels), *steps)), reducers, progress=progress)
     whole = merged(reducers, done.states)
     found = {}
     for output in study.outputs:

@@ -33,6 +33,17 @@ class PairState(NamedTuple):
     bad: jax.Array
 
 
+def _rows(value: jax.Array) -> jax.Array:
+    """The k rows of n of an output of size [n, k]."""
+    return value.reshape(value.shape[::-1])
+
+
+def _complete_rows(y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Which points [n] have all their values finite, and the values with those of all others zeroed."""
+    used = jnp.all(jnp.isfinite(y), axis=0)
+    return used, jnp.where(used[None, :], y, 0.0)
+
+
 def _moments(value: jax.Array, used: jax.Array) -> MomentState:
     """Moments over the last axis where `used` [n]."""
     count = jnp.sum(used, dtype=jnp.int64)
@@ -57,8 +68,8 @@ def _joint(
 class PickFreeze(Reducer):
     """Sums for first-order, total and, where asked, second-order indices.
 
-    The outputs are [n, k]: columns f(A), f(B), f(AB_1) ... f(AB_d) and, for second order, f(BA_1) ... f(BA_d), where
-    AB_i is A with its i-th input taken from B.
+    The outputs have size [n, k] and hold k rows of n, one after the other: f(A), f(B), f(AB_1) ... f(AB_d) and, for
+    second order, f(BA_1) ... f(BA_d), where AB_i is A with its i-th input taken from B.
 
     Args:
         dimensions: d.
@@ -81,13 +92,12 @@ class PickFreeze(Reducer):
         return {name: state for name in shapes.outputs}
 
     def update(self, state: dict[str, PairState], chunk: Chunk) -> dict[str, PairState]:
-        return {name: self._add(old, self._sums(chunk.outputs[name].T)) for name, old in state.items()}
+        return {name: self._add(old, self._sums(_rows(chunk.outputs[name]))) for name, old in state.items()}
 
     def _sums(self, y: jax.Array) -> PairState:
         d = self.dimensions
-        finite = jnp.isfinite(y)
-        used = jnp.all(finite, axis=0)
-        y = jnp.where(used[None, :], y, 0.0)
+        bad = jnp.sum(~jnp.isfinite(y), dtype=jnp.int64)
+        used, y = jax.lax.cond(bad > 0, _complete_rows, lambda y: (jnp.ones(y.shape[1], bool), y), y)
         a, b = _moments(y[0], used), _moments(y[1], used)
         change = y[2 : 2 + d] - y[:1]
         changes = _moments(change, used)
@@ -109,7 +119,7 @@ class PickFreeze(Reducer):
             of_ba,
             left @ right.T,
             jnp.sum(centred_a * from_b),
-            jnp.sum(~finite, dtype=jnp.int64),
+            bad,
         )
 
     def _add(self, x: PairState, y: PairState) -> PairState:

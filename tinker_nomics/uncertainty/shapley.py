@@ -19,10 +19,20 @@ from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
 from .correlation import Correlations
 from .errors import UncertaintyError
-from .model import SCALAR, Model
+from .model import SCALAR
 from .normal_quantile import normal_quantile
 from .sampler import Sampler
-from .study import Distributions, Function, bare, half_width, log2_chunk, log2_per_replicate, over_rows, prepare, spread
+from .study import (
+    Distributions,
+    EvaluateRows,
+    Function,
+    bare,
+    half_width,
+    log2_chunk,
+    log2_per_replicate,
+    prepare,
+    spread,
+)
 from .text import columns, estimate, number
 
 _TOTAL = "\0"  # marks the half squared change of all inputs at once, whose mean is the variance
@@ -72,12 +82,10 @@ class WalkEffects(eqx.Module):
     value of the game c(S) = E[V(Y | inputs not in S)].
     """
 
-    model: Model
-
-    def __call__(self, walk: tuple[dict[str, jax.Array], jax.Array]) -> Evaluation:
-        rows, place = walk
+    def __call__(self, walked: tuple[dict[str, jax.Array], jax.Array]) -> Evaluation:
+        values, place = walked
         outputs: dict[str, jax.Array] = {}
-        for name, y in over_rows(self.model, rows).items():
+        for name, y in values.items():
             complete = jnp.all(jnp.isfinite(y), axis=0)
             half = 0.5 * jnp.square(y - y[:1])
             gains = jnp.take_along_axis(half[1:] - half[:-1], place, axis=0)
@@ -165,7 +173,8 @@ def shapley_effects(
     rows = (d + 1) * (1 if study.sampler.factor is None else d)
     points = SobolPoints(3 * d, m, replicates, seed, min(m, log2_chunk(rows)))
     reducers = {"moments": Moments(), "nonfinite": NonFinite()}
-    done = run(points, Pipeline((Walk(study.sampler), WalkEffects(study.model))), reducers, progress=progress)
+    pipeline = Pipeline((Walk(study.sampler), EvaluateRows(study.model), WalkEffects()))
+    done = run(points, pipeline, reducers, progress=progress)
     found = {}
     for output in study.outputs:
         gains, whole = (done.states["moments"][output + mark] for mark in ("", _TOTAL))

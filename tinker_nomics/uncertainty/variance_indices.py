@@ -16,10 +16,20 @@ from ..streaming.reducer import Evaluation
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
 from .errors import UncertaintyError
-from .model import SCALAR, Model
+from .model import SCALAR
 from .pick_freeze import PairState, PickFreeze
 from .sampler import Sampler
-from .study import Distributions, Function, Study, bare, half_width, log2_chunk, log2_per_replicate, over_rows, prepare
+from .study import (
+    Distributions,
+    EvaluateRows,
+    Function,
+    Study,
+    bare,
+    half_width,
+    log2_chunk,
+    log2_per_replicate,
+    prepare,
+)
 from .study import spread as replicate_spread
 from .text import columns, estimate, number
 
@@ -37,13 +47,14 @@ class TwoSamples(eqx.Module):
 
 
 class PickedRows(eqx.Module):
-    """f at A, B, every AB_i and, for second order, every BA_i: outputs [n, k]."""
+    """A and B into the rows A, B, every AB_i and, for second order, every BA_i: {input: [k, n]}."""
 
-    model: Model
     names: tuple[str, ...] = eqx.field(static=True)
     second_order: bool = eqx.field(static=True)
 
-    def __call__(self, samples: tuple[dict[str, jax.Array], dict[str, jax.Array]]) -> Evaluation:
+    def __call__(
+        self, samples: tuple[dict[str, jax.Array], dict[str, jax.Array]]
+    ) -> tuple[dict[str, jax.Array], tuple[()]]:
         a, b = samples
         d = len(self.names)
         rows = 2 + d * (2 if self.second_order else 1)
@@ -53,7 +64,15 @@ class PickedRows(eqx.Module):
             # B's own row, the row AB_i, and all rows BA_j but that of i itself
             from_b = (row == 1) | (row == 2 + i) | ((row >= 2 + d) & (row != 2 + d + i))
             columns[name] = jnp.where(from_b, b[name][None, :], a[name][None, :])
-        return Evaluation({name: value.T for name, value in over_rows(self.model, columns).items()})
+        return columns, ()
+
+
+class RowsAsOutputs(eqx.Module):
+    """{output: [k, n]} as outputs of size [n, k]: the k rows lie one after the other, as `PickFreeze` takes them, which
+    spares a transpose."""
+
+    def __call__(self, made: tuple[dict[str, jax.Array], Any]) -> Evaluation:
+        return Evaluation({name: y.reshape(y.shape[::-1]) for name, y in made[0].items()})
 
 
 @dataclass(frozen=True)
@@ -156,7 +175,8 @@ def sobol_indices(
     rows = 2 + d * (2 if second_order else 1)
     points = SobolPoints(2 * d, m, replicates, seed, min(m, log2_chunk(rows)))
     reducers = {"pairs": PickFreeze(d, second_order)}
-    pipeline = Pipeline((TwoSamples(study.sampler), PickedRows(study.model, study.sampler.names, second_order)))
+    rows_of = PickedRows(study.sampler.names, second_order)
+    pipeline = Pipeline((TwoSamples(study.sampler), rows_of, EvaluateRows(study.model), RowsAsOutputs()))
     done = run(points, pipeline, reducers, progress=progress)
     found = {output: _indices(study, done.states["pairs"][output]) for output in study.outputs}
     if all(np.isnan(part["st_values"]).all() for part in found.values()):
