@@ -190,3 +190,32 @@ def test_bad_questions_are_named(result):
             ask()
     with pytest.raises(CorrelationError):
         monte_carlo(_two, INPUTS, 10, correlations={("a", "b"): 1.5})
+
+
+def test_whole_numbers_and_flags_of_a_base_keep_their_kind():
+    base = {"rates": np.array([1.0, 2.0]), "which": np.array(1), "on": True, "kind": "fast", "scale": 3.0}
+
+    def f(d):
+        assert d["kind"] == "fast" and d["on"] is True
+        return d["rates"][d["which"]] * d["scale"]
+
+    assert monte_carlo(f, {"scale": Uniform(0.0, 2.0)}, 2**10, base=base).mean == pytest.approx(2.0, rel=1e-3)
+    with pytest.raises(UncertaintyError, match="not a number"):
+        monte_carlo(f, {"rates": Uniform(0.0, 2.0)}, 2**10, base=base)
+
+
+def test_a_function_that_holds_arrays_says_how_to_pass_it():
+    class Rule(eqx.Module):
+        weight: np.ndarray
+
+        def __call__(self, x):
+            return self.weight * x["a"]
+
+    with pytest.raises(UncertaintyError, match="lambda"):
+        monte_carlo(Rule(np.ones(())), {"a": Uniform(0.0, 1.0)}, 2**8)
+
+
+def test_arrays_are_taken_apart_by_place():
+    found = monte_carlo(lambda x: {"path": x["a"] * np.arange(3.0)}, {"a": Uniform(0.0, 1.0)}, 2**12)
+    assert list(found.mean) == ["path[0]", "path[1]", "path[2]"]
+    assert found.quantile("path[2]", 0.5) == pytest.approx(1.0, rel=2e-3)

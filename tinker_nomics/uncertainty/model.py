@@ -76,7 +76,13 @@ def _output_name(path: tuple[Any, ...]) -> str:
 
 
 def _traced(leaf: Any) -> bool:
-    return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, (np.ndarray, jax.Array)) and leaf.dtype != bool)
+    return isinstance(leaf, (float, np.number, np.ndarray, jax.Array))
+
+
+def _held(leaf: Any) -> np.ndarray:
+    """A traced leaf as NumPy: floats in float64, whole numbers and truth values as they are."""
+    array = np.asarray(leaf)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 class Model(eqx.Module):
@@ -98,9 +104,15 @@ class Model(eqx.Module):
     def __init__(self, f: Callable[[Any], Any], base: Any = None, outputs: Iterable[str] | None = None):
         if not callable(f):
             raise UncertaintyError(f"f = {f!r} cannot be called; give a function of the inputs")
+        try:
+            hash(f)
+        except TypeError:
+            raise UncertaintyError(
+                f"f = {f!r} holds arrays and cannot be told apart by name; give lambda x: f(x)"
+            ) from None
         self.f = f
         leaves, self.tree = jax.tree_util.tree_flatten(base)
-        self.leaves = tuple(np.asarray(leaf, dtype=np.float64) for leaf in leaves if _traced(leaf))
+        self.leaves = tuple(_held(leaf) for leaf in leaves if _traced(leaf))
         self.rest = tuple(None if _traced(leaf) else leaf for leaf in leaves)
         if isinstance(outputs, str):
             outputs = (outputs,)
