@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..uncertainty.swings import Bar, Tornado
+    from ..uncertainty.bars import Bar, Tornado
 
 _BAR, _ROW = 0.62, 0.42  # height of a bar in rows; inches per row
 

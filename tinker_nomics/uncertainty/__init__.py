@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bars import Bar as Bar
+    from .bars import Tornado as Tornado
     from .beta_distributions import PERT as PERT
     from .beta_distributions import Beta as Beta
     from .correlation import nearest_correlation as nearest_correlation
@@ -41,15 +43,13 @@ if TYPE_CHECKING:
     from .shapley import shapley_effects as shapley_effects
     from .simulation import MonteCarlo as MonteCarlo
     from .simulation import monte_carlo as monte_carlo
-    from .swings import Bar as Bar
-    from .swings import Tornado as Tornado
     from .swings import levers as levers
     from .swings import tornado as tornado
     from .variance_indices import SobolIndices as SobolIndices
     from .variance_indices import sobol_indices as sobol_indices
 
 _WHERE = {
-    "Bar": "swings",
+    "Bar": "bars",
     "Beta": "beta_distributions",
     "BreakEven": "roots",
     "CorrelationError": "errors",
@@ -70,7 +70,7 @@ _WHERE = {
     "ShapleyEffects": "shapley",
     "SobolIndices": "variance_indices",
     "Spider": "percentile_lines",
-    "Tornado": "swings",
+    "Tornado": "bars",
     "Triangular": "distributions",
     "Truncated": "data_distributions",
     "UncertaintyError": "errors",
