@@ -102,3 +102,13 @@ def test_a_measured_latency_is_no_part_of_the_floor() -> None:
     least, laid_out = seconds(link, 8, 8192.0)
     assert least == pytest.approx(2 * 7 / 8 * 8192 / 4e11, rel=1e-12)
     assert laid_out == pytest.approx(8e-6 + 7 * 8192 / 4e11, rel=1e-12)
+
+
+@pytest.mark.parametrize("topology", [t for t in Topology if t not in (Topology.PAIR, Topology.NONE)])
+@pytest.mark.parametrize(("bandwidth", "peer"), [(4e11, None), (448e9, 64e9), (64e9, 64e9), (1e11, 9e10)])
+def test_a_layout_is_never_faster_than_the_least(topology: Topology, bandwidth: float, peer: float | None) -> None:
+    """Also where a chip cannot feed all the links that it has to its peers."""
+    for count in (2, 3, 8, 64):
+        for payload in (8.0, 1e6):
+            least, laid_out = seconds(hand_link(topology, bandwidth, peer=peer), count, payload)
+            assert laid_out >= least * (1.0 - 1e-12)

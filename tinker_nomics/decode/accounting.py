@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import Problem, TinkerNomicsError
 from .architecture_rules import ArchitectureRules, rules_of
 from .caches import add_attention, add_indexer, add_state, cache_faults
 from .deployment import Deployment
 from .geometry import Geometry
 from .ggml_types import UnknownType
 from .gguf_header import GgufHeader
+from .gguf_source import read_header
 from .layers import Layer, layers_of
 from .refusal import DecodeRefusal
 from .step_parts import StepParts
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
 _MOST_NAMED = 8
 
 
-def decode_step(header: GgufHeader, deployment: Deployment) -> DecodeStep:
+def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) -> DecodeStep:
     """What one token of a deployment reads, writes and computes, as the chain of its dependent stages.
 
     Roles of tensors are read off their names, geometry off the metadata, and what both leave unsaid off rules by
     architecture. Nothing is read of blocks for multi-token prediction, of vision and audio towers, of an encoder.
 
     Args:
-        header: a checkpoint's header, read from a GGUF file or a ledger.
-        deployment: context, cache types, storage of the weights, sequences.
+        header: a checkpoint's header, or anything that `read_header` takes.
+        deployment: context, cache types, storage of the weights, sequences; None for `Deployment()`.
 
     Returns:
         The step, on the host: NumPy float64 leaves.
@@ -38,7 +40,14 @@ def decode_step(header: GgufHeader, deployment: Deployment) -> DecodeStep:
     Raises:
         DecodeRefusal: lists why no step is computed: the architecture, tensors without a role or of unknown type,
             missing metadata, rows that a type's blocks do not divide.
+        GgufError: `header` is no header and cannot be read as one.
     """
+    header = read_header(header)
+    deployment = Deployment() if deployment is None else deployment
+    if not isinstance(deployment, Deployment):
+        raise TinkerNomicsError(
+            str(Problem("deployment", deployment, "a Deployment, such as Deployment(context=4096)"))
+        )
     architecture = header.architecture
     subject = f"the decode step of {architecture!r}"
     if architecture is None:

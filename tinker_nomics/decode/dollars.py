@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import Problem, TinkerNomicsError
+from ..quantities import parse_quantity
 from .refusal import DecodeRefusal
 
 if TYPE_CHECKING:
@@ -35,9 +38,21 @@ def known_rent(chip_id: str, date: str | None = None, provider: str | None = Non
     return float(found.usd_per_hour), f"{found.provider}, {found.date}"
 
 
+def as_rent(given: object, name: str) -> float:
+    """A rent as given by a user, a number or text such as "$2.50/h" [USD per chip-hour].
+
+    Raises:
+        TinkerNomicsError: it is no number, not finite, or negative.
+    """
+    value = parse_quantity(given, "USD/h")
+    if not 0.0 <= value < math.inf:
+        raise TinkerNomicsError(str(Problem(name, given, "0 or more [USD per chip-hour]")))
+    return value
+
+
 def usd_per_million_tokens(
     cost: DecodeCost,
-    usd_per_hour: float | None = None,
+    usd_per_hour: float | str | None = None,
     *,
     basis: Basis | None = None,
     date: str | None = None,
@@ -49,7 +64,8 @@ def usd_per_million_tokens(
 
     Args:
         cost: what `price` returned.
-        usd_per_hour: rent of one chip [USD per chip-hour]; None takes the machine's own, else the catalog's.
+        usd_per_hour: rent of one chip [USD per chip-hour], or text such as "$2.50/h"; None takes the machine's own,
+            else the catalog's.
         basis: "prediction" or "floor"; None takes the prediction where there is one, else the floor, and then the
             result is a lower bound.
         date, provider: which rent of the catalog.
@@ -59,10 +75,13 @@ def usd_per_million_tokens(
 
     Raises:
         DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
+        TinkerNomicsError: a rent that is negative or no number, a basis that there is not.
     """
+    if basis not in (None, "prediction", "floor"):
+        raise TinkerNomicsError(str(Problem("basis", basis, "'prediction', 'floor' or None")))
     chip = cost.machine.chip
     where = f"USD per million tokens on {cost.machine.count} x {chip.id}"
-    rent = cost.machine.rent if usd_per_hour is None else usd_per_hour
+    rent = cost.machine.rent if usd_per_hour is None else as_rent(usd_per_hour, "usd_per_hour")
     if rent is None:
         rent, origin = known_rent(chip.id, date, provider)
         if rent is None:

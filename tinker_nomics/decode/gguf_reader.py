@@ -49,9 +49,11 @@ def read_gguf(window: ByteWindow, name: str = "") -> GgufHeader:
 
 def _preamble(window: ByteWindow) -> tuple[int, int, int]:
     window.to_come = 20
+    start = window.peek()[:64]
     magic = window.take(4, "the magic")
     if magic != MAGIC:
-        raise GgufError(f"the file starts with {magic!r}", offset=0, allowed=f"{MAGIC!r}, or a ledger's {{")
+        what = f"the file starts with {magic!r}{_looks_like(start)}"
+        raise GgufError(what, offset=0, allowed=f"{MAGIC!r}, or a ledger's {{")
     window.to_come = 16
     (version,) = struct.unpack("<I", window.take(4, "the version"))
     if version not in (2, 3):
@@ -64,6 +66,17 @@ def _preamble(window: ByteWindow) -> tuple[int, int, int]:
         if count >= 2**63:
             raise GgufError(f"the number of {noun} is {count - 2**64}", offset=offset, allowed="0 to 2^63 - 1")
     return version, tensors, values
+
+
+def _looks_like(start: bytes) -> str:
+    """What else than a GGUF file `start` is the start of, where it is one of the files that people take for one."""
+    if start.startswith(b"version https://git-lfs"):
+        return ": it is a Git LFS pointer, fetch the file itself"
+    if start.lstrip().lower().startswith((b"<!doctype", b"<html")):
+        return ": it is a web page, such as an error page in the file's place"
+    if start[8:9] == b"{":
+        return ": it looks like a safetensors file, convert it to GGUF"
+    return ": it is an archive, unpack it" if start.startswith((b"PK\x03\x04", b"\x1f\x8b")) else ""
 
 
 def _text(raw: bytes) -> str:

@@ -29,7 +29,7 @@ def read_header(source: Any) -> GgufHeader:
     Args:
         source: a path (of a GGUF file, of a folder, of a JSON ledger), the bytes of such a file, an open binary file or
             any object with `read` (read forward from where it stands, never sought), a ledger's text or parsed
-            object.
+            object; a header is given back as it is.
 
     Returns:
         A `GgufHeader`, or for a ledger a `HeaderSource`, which is one too.
@@ -39,6 +39,8 @@ def read_header(source: Any) -> GgufHeader:
             allowed.
         OSError: the file cannot be opened.
     """
+    if isinstance(source, GgufHeader):
+        return source
     if isinstance(source, dict):
         return HeaderSource.from_ledger(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -46,16 +48,36 @@ def read_header(source: Any) -> GgufHeader:
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
         return HeaderSource.from_ledger(source)
     if isinstance(source, (str, os.PathLike)):
-        return _from_path(Path(source))
+        return _from_path(os.fsdecode(source))
     if callable(getattr(source, "read", None)):
-        path = _named_path(source)
-        return _from_window(ByteWindow(source.read), path.name if path else "", path)
+        return _from_reader(source)
     raise GgufError(f"a {type(source).__name__} holds no header", allowed=_SOURCES)
 
 
-def _from_path(path: Path) -> GgufHeader:
-    if "\0" in str(path):
-        raise GgufError(f"{shown(str(path))} is no path", allowed=_SOURCES)
+def _from_reader(source: Any) -> GgufHeader:
+    path, stood = _named_path(source), _position(source)
+    try:
+        return _from_window(ByteWindow(source.read), path.name if path else "", path)
+    except GgufError as error:
+        if not stood or error.offset != 0:
+            raise
+        where = f"{error.what} where the object stood, at byte {stood}"
+        raise GgufError(where, offset=0, allowed=error.allowed, source=error.source) from None
+
+
+def _position(source: Any) -> int:
+    """Where an open file stands, so that an error can tell of one that was read before; 0 where it does not say."""
+    try:
+        position = source.tell()
+    except (AttributeError, OSError, ValueError, TypeError):
+        return 0
+    return position if isinstance(position, int) else 0
+
+
+def _from_path(given: str) -> GgufHeader:
+    if "\0" in given or not given:
+        raise GgufError(f"{shown(given)} is no path", allowed=_SOURCES)
+    path = Path(given)
     if path.is_dir():
         path = first_of(path)
     with path.open("rb", buffering=0) as file:

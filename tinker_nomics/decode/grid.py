@@ -14,6 +14,7 @@ from ..hardware import PRECISIONS, Chip
 from ..hardware_arrays import ChipArrays, MachineArrays, chip_arrays
 from .chain import Chain, merged_chain
 from .chain_price import as_float64, precision_index, price_arrays, price_stages
+from .dollars import as_rent, known_rent
 from .price_table import PriceTable
 from .step import DecodeStep
 
@@ -97,7 +98,7 @@ def _context_position(chain: Chain) -> int:
     return next(i for i, (path, _) in enumerate(paths) if jax.tree_util.keystr(path) == ".context")
 
 
-def as_chips(chips: Iterable[str | Chip]) -> tuple[Chip, ...]:
+def as_chips(chips: Iterable[str | Chip] | str | Chip) -> tuple[Chip, ...]:
     """Names of the catalog, or chips, as chips."""
     given = [chips] if isinstance(chips, (str, Chip)) else list(chips)
     if not given:
@@ -109,14 +110,35 @@ def as_chips(chips: Iterable[str | Chip]) -> tuple[Chip, ...]:
     return tuple(chip if isinstance(chip, Chip) else catalog.chip(chip) for chip in given)
 
 
-def as_widths(widths: Iterable[int]) -> tuple[int, ...]:
+def as_widths(widths: Iterable[int] | int) -> tuple[int, ...]:
     """Machine widths as whole numbers, or a clear error."""
-    values = list(widths)
     numbers = (int, float, np.number)
+    values = [widths] if isinstance(widths, (*numbers, str)) else list(widths)
     bad = [w for w in values if isinstance(w, bool) or not isinstance(w, numbers) or not w >= 1 or w % 1 != 0]
     if bad or not values:
         raise TinkerNomicsError(str(Problem("widths", bad or values, "whole numbers of chips, 1 or more")))
     return tuple(int(width) for width in values)
+
+
+def as_contexts(contexts: Iterable[float] | float) -> tuple[float, ...]:
+    """Contexts as finite numbers of tokens, or a clear error."""
+    numbers = (int, float, np.number)
+    values = [contexts] if isinstance(contexts, (*numbers, str)) else list(contexts)
+    bad = [c for c in values if isinstance(c, bool) or not isinstance(c, numbers) or not 0.0 <= c < np.inf]
+    if bad or not values:
+        raise TinkerNomicsError(str(Problem("contexts", bad or values, "finite numbers of tokens, 0 or more")))
+    return tuple(float(context) for context in values)
+
+
+def rents_of(chips: Sequence[Chip], rents: Mapping[str, float] | None) -> list[float | None]:
+    """The rent of every chip [USD per chip-hour]: as given, else the catalog's newest; None where there is none."""
+    if rents is None:
+        return [known_rent(chip.id)[0] for chip in chips]
+    given = {name: as_rent(rent, f"rents[{name!r}]") for name, rent in rents.items()}
+    ids = [chip.id for chip in chips]
+    if unknown := [name for name in given if name not in ids]:
+        raise TinkerNomicsError(str(Problem("rents", unknown, f"chips of the grid: {', '.join(ids)}")))
+    return [given.get(chip) for chip in ids]
 
 
 def stack_chips(chips: Sequence[Chip], rents: Sequence[float | None]) -> ChipArrays:
@@ -127,9 +149,9 @@ def stack_chips(chips: Sequence[Chip], rents: Sequence[float | None]) -> ChipArr
 
 def price_grid(
     source: GgufHeader | DecodeStep | str | Any,
-    chips: Iterable[str | Chip],
-    widths: Iterable[int] = (1,),
-    contexts: Iterable[float] = (4096,),
+    chips: Iterable[str | Chip] | str | Chip,
+    widths: Iterable[int] | int = (1,),
+    contexts: Iterable[float] | float = (4096,),
     deployment: Deployment | None = None,
     precision: str = "bf16",
     *,
@@ -146,7 +168,7 @@ def price_grid(
         contexts: tokens attended per sequence.
         deployment: all else about the deployment; where its capacity is None, cells are reserved for each context.
         precision: of matrix arithmetic, as in `price`.
-        rents: USD per chip-hour by chip id; the catalog's newest where None.
+        rents: USD per chip-hour by chip id, chips beside them without; the catalog's newest where None.
         stages: whether to return the terms of every distinct stage too.
 
     Returns:
@@ -154,15 +176,13 @@ def price_grid(
 
     Raises:
         DecodeRefusal: the step cannot be made of the checkpoint.
-        TinkerNomicsError: an unknown chip or precision, a width that is no whole number.
+        TinkerNomicsError: an unknown chip or precision, a width that is no whole number, a rent of a chip that is not
+            in the grid.
     """
-    held_chips, held_widths = as_chips(chips), as_widths(widths)
-    held_contexts = tuple(float(context) for context in contexts)
-    if not held_contexts or any(not np.isfinite(c) or c < 0 for c in held_contexts):
-        raise TinkerNomicsError(str(Problem("contexts", held_contexts, "finite numbers of tokens, 0 or more")))
+    held_chips, held_widths, held_contexts = as_chips(chips), as_widths(widths), as_contexts(contexts)
+    found = rents_of(held_chips, rents)
     index = precision_index(precision)
     steps = steps_at(source, held_contexts, deployment)
-    found = [_rent(chip, rents) for chip in held_chips]
     values = GridPricer(steps, stages)(stack_chips(held_chips, found), np.array(held_widths, dtype=np.float64), index)
     return PriceTable.from_arrays(
         values,
@@ -180,21 +200,12 @@ def steps_at(source: Any, contexts: Sequence[float], deployment: Deployment | No
 
     from .accounting import decode_step
     from .deployment import Deployment
-    from .gguf_header import GgufHeader
     from .gguf_source import read_header
 
-    header = source if isinstance(source, GgufHeader) else read_header(source)
+    header = read_header(source)
     given = Deployment() if deployment is None else deployment
     return tuple(decode_step(header, replace(given, context=context)) for context in contexts)
 
 
 def _first_of_each(stage_of: np.ndarray) -> list[int]:
     return [int(np.argmax(stage_of == index)) for index in range(int(stage_of.max()) + 1)]
-
-
-def _rent(chip: Chip, rents: Mapping[str, float] | None) -> float | None:
-    if rents is not None:
-        return rents.get(chip.id)
-    from .dollars import known_rent
-
-    return known_rent(chip.id)[0]

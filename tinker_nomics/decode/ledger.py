@@ -104,7 +104,8 @@ def _from_object(cls: type[HeaderSource], ledger: Any) -> HeaderSource:
         raise GgufError(f"a ledger is an object, not a {type(ledger).__name__}", allowed=_FORM)
     for name, kind in (("metadata", dict), ("tensors", (list, tuple))):
         if name not in ledger:
-            raise GgufError(f"the ledger has no {name!r}", allowed=_FORM)
+            config = ": it looks like a model's config.json, which names no tensors" if "model_type" in ledger else ""
+            raise GgufError(f"the ledger has no {name!r}{config}", allowed=_FORM)
         if not isinstance(ledger[name], kind):
             raise GgufError(f"{name!r} is a {type(ledger[name]).__name__}", where=name, allowed=_FORM)
     version = ledger.get("version", 3)

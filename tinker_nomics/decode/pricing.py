@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from ..boundary import x64
+from ..errors import Problem, TinkerNomicsError
 from ..hardware import PRECISIONS, Machine
 from ..hardware_arrays import MachineArrays
 from .chain import Chain, merged_chain, padded
@@ -112,8 +113,8 @@ class DecodeCost:
     refusal: DecodeRefusal | None
     prediction_terms: dict[Bind, float]
     binds: Bind
-    stages: tuple[StageCost, ...]
-    placement: tuple[PlacedClass, ...]
+    stages: tuple[StageCost, ...] = field(repr=False)
+    placement: tuple[PlacedClass, ...] = field(repr=False)
     bytes_needed: float
     bytes_had: float
     fullest_chip_bytes: float
@@ -214,8 +215,14 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
     Raises:
         DecodeRefusal: the machine cannot run the step at all: it is too small (with bytes needed and had), wider than
             the step can be cut, or wider than its link joins.
-        TinkerNomicsError: an unknown precision.
+        TinkerNomicsError: an unknown precision, or what is no step or no machine.
     """
+    for name, given, kind, how in (
+        ("step", step, DecodeStep, "what decode_step(header, Deployment(...)) returns"),
+        ("machine", machine, Machine, 'a Machine, such as Machine(catalog.chip("h100-sxm"), count=8)'),
+    ):
+        if not isinstance(given, kind):
+            raise TinkerNomicsError(str(Problem(name, given, how)))
     chain, stage_of = merged_chain(step)
     arrays = as_float64(machine.arrays())
     with x64():

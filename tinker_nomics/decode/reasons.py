@@ -88,6 +88,10 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
     if reason is MATRIX_RATE:
         declared = ", ".join(p for p, rate in chip.matrix_rates.items() if rate is not None) or "none"
         return f"{name} declares no dense {precision} matrix rate (matrix rate; declared: {declared})"
+    if reason is LINK_TOPOLOGY and chip.link is not None and chip.link.topology is not None:
+        from .collectives import MOST_CHIPS
+
+        return f"how far {machine.count} {name} chips are apart (link topology) is tabulated up to {MOST_CHIPS} only"
     if reason is LINK_TOPOLOGY:
         return f"how {name} chips are joined (link topology) is not declared"
     if reason is LINK_BANDWIDTH:
@@ -100,7 +104,7 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
     if reason is MEMORY_CAPACITY:
         return (
             f"memory capacity: {needed:.0f} bytes ({bytes_in_words(needed)}) are needed and "
-            f"{machine.count} x {name} have {had:.0f} bytes ({bytes_in_words(had)})"
+            f"{machine.count} x {name} have {had:.0f} bytes ({bytes_in_words(had)}){_enough(machine, needed, had)}"
         )
     if reason is BEYOND_WORK:
         return f"a width of {machine.count} exceeds the {widest:.0f} parts that the widest stage can be cut into"
@@ -112,6 +116,16 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
             "no outer link is declared"
         )
     return f"{machine.count} {name} chips are not joined: {_joined(chip)}"
+
+
+def _enough(machine: Machine, needed: float, had: float) -> str:
+    """How many chips hold what is needed."""
+    if not 0.0 < had < needed < math.inf:
+        return ""
+    enough = math.ceil(needed / had * machine.count)
+    link = machine.chip.link
+    domain = link.domain if link is not None else None
+    return f"; {enough:,} would hold it" + (f", and its link joins {domain}" if domain and enough > domain else "")
 
 
 def _joined(chip: Chip) -> str:

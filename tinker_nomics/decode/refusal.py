@@ -14,5 +14,6 @@ class DecodeRefusal(TinkerNomicsError):  # noqa: N818 - the public name of a res
     def __init__(self, subject: str, reasons: tuple[str, ...] | list[str]):
         self.subject = subject
         self.reasons = tuple(reasons)
-        listed = self.reasons[0] if len(self.reasons) == 1 else "".join(f"\n  - {reason}" for reason in self.reasons)
-        super().__init__(f"{subject} is refused: {listed}")
+        one = len(self.reasons) == 1
+        listed = f" {self.reasons[0]}" if one else "".join(f"\n  - {reason}" for reason in self.reasons)
+        super().__init__(f"{subject} is refused:{listed}")

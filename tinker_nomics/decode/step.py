@@ -19,7 +19,7 @@ from tinker_nomics.decode.stages import (
     Stage,
     StageKind,
 )
-from tinker_nomics.errors import TinkerNomicsError
+from tinker_nomics.errors import Problem, TinkerNomicsError
 
 __all__ = ["DecodeStep", "Held", "HeldClass", "SequenceTerms", "Split", "Stage", "StageKind", "StepTotals"]
 
@@ -125,6 +125,10 @@ class DecodeStep(eqx.Module):
     totals: StepTotals
     terms: SequenceTerms | None = None
 
+    def __repr__(self) -> str:
+        blocks = len({stage.block for stage in self.stages if stage.block is not None})
+        return f"DecodeStep({len(self.stages)} stages, {blocks} blocks, context={self.context})"
+
     def attended(self) -> Any:
         """Tokens that each part attends to, $\\min(context, window)$, shape `[P]`."""
         numbers = _numbers(self.context, self.part_window)
@@ -157,13 +161,16 @@ class DecodeStep(eqx.Module):
         """The same deployment with another number of sequences; pure, so it can be traced and differentiated.
 
         Args:
-            sequences: sequences decoded together, a number > 0 or a traced scalar.
+            sequences: sequences decoded together, a number above 0 or a traced scalar.
 
         Returns: a `DecodeStep` of the same structure.
 
         Raises:
-            TinkerNomicsError: for a step made by hand, which does not say how it depends on them.
+            TinkerNomicsError: for a step made by hand, which does not say how it depends on them; for a number that is
+                not above 0.
         """
+        if _numbers(sequences) is np and not np.all((np.asarray(sequences) > 0.0) & np.isfinite(sequences)):
+            raise TinkerNomicsError(str(Problem("sequences", sequences, "a finite number above 0")))
         terms = self.terms
         if terms is None:
             raise TinkerNomicsError(
@@ -183,7 +190,13 @@ class DecodeStep(eqx.Module):
         return _replace(self, values)
 
     def with_context(self, context: Any) -> "DecodeStep":
-        """The same step with another number of attended tokens per sequence; reserved cells stay as they are."""
+        """The same step with another number of attended tokens per sequence; reserved cells stay as they are.
+
+        Raises:
+            TinkerNomicsError: a number below 0, or none.
+        """
+        if _numbers(context) is np and not np.all((np.asarray(context) >= 0.0) & np.isfinite(context)):
+            raise TinkerNomicsError(str(Problem("context", context, "a finite number of tokens, 0 or more")))
         return _replace(self, {"context": context})
 
     def to_dict(self) -> dict[str, float]:
