@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tinker_nomics.files import OutputExistsError, atomic_path, write_bytes, write_text
+from tinker_nomics.files import OutputExistsError, atomic_path, refuse_clashes, write_bytes, write_text
 
 
 def test_written_and_not_overwritten(tmp_path):
@@ -31,3 +31,22 @@ def test_a_missing_folder_and_a_folder_are_named(tmp_path):
         write_text(tmp_path / "no" / "a.txt", "")
     with pytest.raises(OutputExistsError, match="is a folder"):
         write_text(tmp_path, "")
+
+
+def test_a_device_is_never_replaced():
+    with pytest.raises(OutputExistsError, match="device"):
+        write_text("/dev/null", "", force=True)
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_by_the_file_asked_for():
+    with pytest.raises(OSError, match=r"'/proc/a\.txt'"):
+        write_text("/proc/a.txt", "")
+
+
+def test_one_name_for_two_files_is_refused(tmp_path):
+    refuse_clashes([tmp_path / "a", None, tmp_path / "b"])
+    with pytest.raises(OutputExistsError, match="twice"):
+        refuse_clashes([tmp_path / "a", tmp_path / "." / "a"])
+    (tmp_path / "a").write_text("")
+    with pytest.raises(OutputExistsError, match="--force"):
+        refuse_clashes([tmp_path / "a"])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
+
+_LONG = 160  # letters of a value that a message shows
 
 
 class TinkerNomicsError(ValueError):
@@ -27,8 +31,9 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
+        stop = "" if self.allowed.endswith((".", "?", "!")) else "."
         tail = f" {self.hint}" if self.hint else ""
-        return f"{self.path} = {self.value!r}: {self.allowed}.{tail}"
+        return f"{self.path} = {shown(self.value)}: {self.allowed}{stop}{tail}"
 
 
 class ConfigError(TinkerNomicsError):
@@ -38,8 +43,18 @@ class ConfigError(TinkerNomicsError):
         self.problems = tuple(problems)
         count = len(self.problems)
         noun = "problem" if count == 1 else "problems"
-        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        # a problem may itself be a list of problems, of a file that was read on the way
+        lines = "\n".join("  - " + str(problem).replace("\n", "\n  ") for problem in self.problems)
         super().__init__(f"{what} has {count} {noun}:\n{lines}")
+
+
+def shown(value: object) -> str:
+    """`value` as a message shows it: paths and dates as people write them, and no more than a line of anything."""
+    try:
+        text = repr(str(value) if isinstance(value, PurePath | datetime.date) else value)
+    except ValueError:  # a whole number of so many digits that Python refuses to write it
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONG else text[:_LONG] + "..."
 
 
 def listed(names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,11 +20,25 @@ def refuse_existing(path: str | Path, force: bool = False) -> Path:
     path = Path(path)
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise OutputExistsError(f"{path} is a device or a pipe and is left as it is; name a file")
     if path.exists() and not force:
         raise OutputExistsError(f"{path} exists and is left as it is; give --force (force=True) or another name")
     if not path.absolute().parent.is_dir():
         raise OutputExistsError(f"the folder {path.absolute().parent} does not exist; make it first")
     return path
+
+
+def refuse_clashes(paths: Iterable[str | Path | None], force: bool = False) -> None:
+    """`refuse_existing` for every file that a command will write; two of one name are refused too."""
+    seen: dict[Path, str | Path] = {}
+    for path in paths:
+        if path is None:
+            continue
+        place = refuse_existing(path, force).resolve()
+        if place in seen:
+            raise OutputExistsError(f"{path} is to be written twice; name two files")
+        seen[place] = path
 
 
 @contextmanager
@@ -33,9 +47,14 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
 
     Raises:
         OutputExistsError: `path` exists and `force` is not set, or its folder does not exist.
+        OSError: its folder cannot be written to.
     """
     path = refuse_existing(path, force)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.absolute().parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:40]}.", suffix=path.suffix, dir=path.absolute().parent)
+    except OSError as error:
+        # of the file that was asked for, not of the temporary one
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     os.close(handle)
     temporary = Path(name)
     try:
