@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from hand_steps import hand_chip, hand_link
-from made_checkpoints import dense
+from hypothesis import given
+from hypothesis import strategies as st
+from made_checkpoints import dense, experts, gated_ffn, latent
 
 import tinker_nomics as tn
+from tinker_nomics.cli.decode_command import _EXAMPLES
+from tinker_nomics.cli.decode_figures import bytes_text, context_label, digits
 from tinker_nomics.cli.main import main
+from tinker_nomics.decode.stages import StageKind
 
 HEADER = dense("llama", blocks=4, width=4096, heads=32, kv_heads=8, head=128, columns=14336, vocabulary=32000)
 
@@ -83,7 +90,9 @@ def test_pictures(ledger: str, tmp_path: Path, picture: str, capsys: pytest.Capt
         (["--chip", "h100-smx"], "h100-sxm"), (["--tp", "0"], "--tp"), (["--tp", "1,x"], "--tp"),
         (["--context", "-5"], "--context"), (["--kv", "q9_9"], "q8_0"), (["--kv", "f16,f16,f16"], "--kv"),
         (["--precision", "bf17"], "bf16, fp16"), (["--plot", "out.jpg"], ".png"), (["--weights", "q4_z"], "q4_z"),
-        (["--sequences", "0"], "sequences"),
+        (["--sequences", "0"], "sequences"), (["--sequences", "nan"], "--sequences"), (["--context", "4096.5"], "128k"),
+        (["--context", "1e17"], "--context"), (["--capacity", "1k"], "capacity"), (["--rent", "-1"], "--rent"),
+        (["--rent", "cheap"], "$2.50/h"), (["--ubatch", "x"], "--ubatch"), (["--tp", "1.5"], "such as 8"),
     ],
 )  # fmt: skip
 def test_bad_flags_say_what_is_allowed(
@@ -107,6 +116,117 @@ def test_header_tells_sizes_types_and_caches(ledger: str, capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     assert document["weight_bytes"] == HEADER.weight_bytes == sum(row["bytes"] for row in document["types"])
     assert document["contexts"][0]["kv_bytes_read"] == 2 * 4 * 2 * 1024 * 4096 * 2
+
+
+def test_numbers_as_people_write_them(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    asked = ["decode", ledger, "--context", "1M,1e3,2_000,1000", "--sequences", "1.5k", "--rent", "$2.50/h", "--json"]
+    assert main([*asked, "--chip", "b300", "--tp", "8", "--weights", "bf16"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [part["context"] for part in document["contexts"]] == [2**20, 1000, 2000]
+    assert {part["sequences"] for part in document["contexts"]} == {1536.0}
+    small = document["contexts"][1]["points"][0]
+    assert small["usd_per_chip_hour"] == 2.5 and small["usd_per_chip_hour_from"] == "as given"
+
+
+def test_a_checkpoint_from_a_pipe(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    for command in ("header", "decode"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(HEADER.to_ledger()).encode())))
+        assert main([command, "-"]) == 0
+        assert capsys.readouterr().out.startswith("standard input")
+
+
+def test_a_folder_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    HEADER.to_gguf(tmp_path / "only.gguf")
+    monkeypatch.chdir(tmp_path)
+    assert main(["header", "."]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[0] == tmp_path.name
+    assert "missing" in text and "header is whole" in text
+    assert main(["header", "only.gguf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["missing_data_bytes"] >= HEADER.weight_bytes
+
+
+def test_two_chips_of_one_name_are_told_apart_and_one_chip_is_told_once(
+    ledger: str, chip_file: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    other = tmp_path / "other"  # a chip's file need not end in .toml
+    other.write_text(hand_chip(1e12, 40e9, 3e14, 2e-6, id="mine").to_toml())
+    assert main(["decode", ledger, "--chip", f"{chip_file},{other},h200,h200-sxm,{chip_file}"]) == 0
+    text = capsys.readouterr().out
+    rows = [line for line in text.splitlines() if line.startswith(("mine", "h200"))]
+    assert len(rows) == 3 and chip_file in rows[0] and str(other) in rows[1] and rows[2].startswith("h200-sxm ")
+    assert "USD per chip-hour: h200-sxm" in text and "providers" in text
+
+
+def test_every_chip_of_the_catalog_at_once(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--chip", "all"]) == 0
+    text = capsys.readouterr().out
+    assert sum(text.count(f"\n{chip.id} ") for chip in tn.catalog.chips()) == len(tn.catalog.chips())
+    notes = [line for line in text.splitlines() if line.startswith("[")]
+    assert len(notes) <= 12 and all(" is " in note or "has" in note for note in notes)
+
+
+def test_what_counts_together_and_what_the_model_was_not_trained_for(tmp_path: Path, capsys) -> None:
+    short = dense(
+        "llama", blocks=1, width=256, heads=4, kv_heads=2, head=64, columns=256, context_length=2048, vocabulary=512
+    )
+    (tmp_path / "short.json").write_text(json.dumps(short.to_ledger()))
+    assert main(["decode", str(tmp_path / "short.json"), "--sequences", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "trained for 2,048 tokens" in text and "all 3 sequences together" in text
+    assert main(["decode", str(tmp_path / "short.json"), "--context", "2k"]) == 0
+    text = capsys.readouterr().out
+    assert "trained for" not in text and "together" not in text
+
+
+def test_the_stages_stand_in_their_order_and_say_what_they_leave_out(tmp_path: Path, capsys) -> None:
+    """A model whose first block has no router still has it between the norm and the FFN."""
+    made = latent(2)
+    rows = [row for row in made.to_ledger()["tensors"] if not row[0].startswith("blk.1.ffn")]
+    rows += gated_ffn(0, 7168, 512) + experts(1, 7168, 512, 4)
+    metadata = made.to_ledger()["metadata"] | {"deepseek2.expert_count": 4, "deepseek2.expert_used_count": 2}
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps({"metadata": metadata, "tensors": rows}))
+    assert main(["decode", str(path), "--chip", "h200", "--tp", "8", "--stages"]) == 0
+    text = capsys.readouterr().out
+    told = [line.split()[0] for line in text.splitlines() if line.split() and line.split()[0] in StageKind.__members__]
+    assert told == sorted(told, key=list(StageKind.__members__).index) and "router" in told
+    assert "counts nothing here" in text
+
+
+def test_a_header_within_its_capacity(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["header", ledger, "--capacity", "64k", "--json"]) == 0
+    contexts = json.loads(capsys.readouterr().out)["contexts"]
+    assert [part["context"] for part in contexts] == [4096, 32768, 65536]
+    assert len({part["kv_bytes_reserved"] for part in contexts}) == 1
+    assert main(["header", ledger, "--capacity", "64k", "--context", "128k"]) == 2
+
+
+def test_a_picture_of_one_machine_of_many_says_so(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    asked = ["decode", ledger, "--tp", "1,2", "--context", "4k,8k", "--plot", str(tmp_path / "one.png")]
+    assert main([*asked, "--picture", "stages"]) == 0
+    assert "1 x h100-sxm at context 4,096 alone; 3 more" in capsys.readouterr().err
+    assert main([*asked, "--force"]) == 0
+    assert "alone" not in capsys.readouterr().err
+
+
+@given(st.floats(min_value=1e-30, max_value=1e20), st.integers(2, 6))
+def test_figures_are_plain_digits(value: float, significant: int) -> None:
+    text = digits(value, significant)
+    assert "e" not in text and float(text.replace(",", "")) == pytest.approx(value, rel=0.5 * 10.0 ** (1 - significant))
+
+
+def test_the_chip_that_the_help_shows_is_one() -> None:
+    text = _EXAMPLES.partition("mine.toml")[2].partition("\n")[2]
+    machine = tn.Machine(tn.Chip.from_toml(text.replace("\n  ", "\n")), 8)
+    cost = tn.price(tn.decode_step(HEADER), machine)
+    assert cost.prediction is not None and cost.machine.chip.id == "mine"
+
+
+def test_sizes_in_words() -> None:
+    assert bytes_text(0) == "0 B" and bytes_text(999) == "999 B" and bytes_text(94371840) == "94.37 MB"
+    assert bytes_text(2.0**27) == "134.2 MB (0.125 GiB)" and bytes_text(5e14) == "500 TB (454.747 TiB)"
+    assert [context_label(n) for n in (4096, 131072, 2**20, 1000)] == ["4k", "128k", "1M", "1000"]
 
 
 def test_an_encoder_keeps_its_sizes_and_says_why_it_has_no_step(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -10,7 +10,7 @@ from tinker_nomics.decode.grid import price_grid
 from tinker_nomics.decode.pricing import price
 from tinker_nomics.decode.stages import StageKind
 from tinker_nomics.hardware import Machine, Tier, TierKind
-from tinker_nomics.plots.decode_grid import draw_grid
+from tinker_nomics.plots.decode_grid import PriceRow, draw_grid, draw_rows
 from tinker_nomics.plots.decode_stages import draw_stages, stage_seconds
 from tinker_nomics.plots.roofline import draw_roofline, work_by_kind
 
@@ -57,6 +57,33 @@ def test_every_kind_of_stage_lies_under_the_roof() -> None:
         assert 2e11 * one.intensity * (1 - 1e-9) <= one.attainable <= min(2e13 * one.intensity, 1e13) * (1 + 1e-9)
     assert sum(one.flops / one.attainable for one in work) == pytest.approx(cost.floor_terms[cost.binds], rel=0.02)
     assert len(draw_roofline(STEP, cost).axes[0].lines) == 4
+
+
+def test_the_roofline_says_which_roof_is_missing_and_why_a_step_lies_below() -> None:
+    slow = hand_chip(1e15, 80e9, None, link=hand_link(bandwidth=1e6))
+    step = dense_step(**{**LLAMA_8B, "layers": 2}, context=512)
+    notes = draw_roofline(step, price(step, Machine(slow, 4)))._supxlabel.get_text()  # type: ignore[union-attr]
+    assert "no roof of arithmetic" in notes and "collectives bind" in notes
+    assert "no roof" not in draw_roofline(step, price(step, Machine(FULL)))._supxlabel.get_text()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("low", [1e-4, 0.05, 0.9, 7.3, 1234.0])
+@pytest.mark.parametrize("span", [1.2, 1.7, 3.0, 12.0, 200.0, 1e4, 1e9])
+def test_time_axes_have_a_handful_of_round_ticks(low: float, span: float) -> None:
+    rows = [PriceRow("a", "a", low * 1e-3, None, 1.0, 32), PriceRow("a", "b", low * span * 1e-3, None, 1.0, 32)]
+    axes = draw_rows(rows).axes[0]
+    left, right = axes.get_xlim()
+    ticks = axes.get_xticks()
+    assert left < low and right > low * span and 3 <= len(ticks) <= 12
+    assert all(left <= tick <= right and float(f"{tick:.2g}") == pytest.approx(tick) for tick in ticks)
+
+
+def test_many_rows_are_cut_and_long_titles_wrapped() -> None:
+    rows = [PriceRow("a", f"a x{i}", 1e-3 * (i + 1), None, 1.0, 32) for i in range(450)]
+    figure = draw_rows(rows, "a long name of a checkpoint, " * 5)
+    assert len(figure.axes[0].get_yticklabels()) == 400
+    assert "the first 400 of 450 rows" in figure._supxlabel.get_text()  # type: ignore[union-attr]
+    assert max(map(len, figure._suptitle.get_text().splitlines())) <= 60  # type: ignore[union-attr]
 
 
 def test_a_step_without_arithmetic_has_no_roof() -> None:

@@ -1,8 +1,10 @@
-"""The flags that say which deployment of a checkpoint is meant, shared by `header` and `decode`."""
+"""The flags that say which checkpoint and which deployment of it are meant, shared by `header` and `decode`."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..errors import Problem, TinkerNomicsError
@@ -11,11 +13,18 @@ if TYPE_CHECKING:
     from ..decode.deployment import Deployment
     from ..decode.gguf_header import GgufHeader
 
+STDIN = "-"
+_COUNT = re.compile(r"((?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE]\+?\d{1,3})?)\s*([kKmM]?)")
+_SCALES = {"": 1, "k": 2**10, "m": 2**20}
+_MOST = 2**53
+
 
 def add_file_argument(parser: argparse.ArgumentParser) -> None:
     """FILE: a checkpoint or a ledger of its header."""
     parser.add_argument(
-        "file", metavar="FILE", help="a GGUF file, a folder or first shard of a split one, or a JSON ledger of a header"
+        "file",
+        metavar="FILE",
+        help="a GGUF file, a folder or first shard of a split one, a JSON ledger of a header, or - for standard input",
     )
 
 
@@ -27,10 +36,21 @@ def add_deployment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="TYPE", help="store every matrix as this type, e.g. bf16 or q4_k (as stored)"
     )
-    parser.add_argument("--sequences", type=float, default=1.0, metavar="N", help="sequences decoded together (1)")
-    parser.add_argument("--capacity", type=float, metavar="N", help="cache cells reserved per sequence (the context)")
-    parser.add_argument("--ubatch", type=float, default=512.0, metavar="N", help="most tokens written at once (512)")
+    parser.add_argument("--sequences", default="1", metavar="N", help="sequences decoded together (1)")
+    parser.add_argument("--capacity", metavar="N", help="cache cells reserved per sequence (the context)")
+    parser.add_argument("--ubatch", default="512", metavar="N", help="most tokens written at once (512)")
     parser.add_argument("--kv-unified", action="store_true", help="all sequences share one pool of cache cells")
+
+
+def header_of(file: str) -> GgufHeader:
+    """The header that FILE names."""
+    from ..decode.gguf_source import read_header
+
+    if file != STDIN:
+        return read_header(file)
+    import sys
+
+    return read_header(sys.stdin.buffer)
 
 
 def deployment_from(args: argparse.Namespace, context: float) -> Deployment:
@@ -40,37 +60,45 @@ def deployment_from(args: argparse.Namespace, context: float) -> Deployment:
     types = [part.strip() for part in args.kv.split(",")]
     if len(types) > 2 or not all(types):
         raise TinkerNomicsError(str(Problem("--kv", args.kv, "one cache type, or a key and a value type: f16,q8_0")))
-    capacity = None if args.capacity is None else max(args.capacity, context)
     return Deployment(
         context=context,
-        capacity=capacity,
+        capacity=capacity_of(args),
         k_type=types[0],
         v_type=types[-1],
         weights=args.weights,
-        sequences=args.sequences,
-        ubatch=args.ubatch,
+        sequences=number_of(args.sequences, "--sequences", "16, 1.5 or 1k"),
+        ubatch=number_of(args.ubatch, "--ubatch", "512"),
         kv_unified=args.kv_unified,
     )
 
 
+def capacity_of(args: argparse.Namespace) -> float | None:
+    """The cells that --capacity reserves per sequence; None where the context alone tells."""
+    return None if args.capacity is None else number_of(args.capacity, "--capacity", "8192 or 8k")
+
+
 def names_of(text: str, flag: str) -> list[str]:
-    """The parts of a list such as "a,b"."""
+    """The parts of a list such as "a,b", each once."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         raise TinkerNomicsError(str(Problem(flag, text, "at least one, separated by commas")))
-    return parts
+    return list(dict.fromkeys(parts))
 
 
-def counts_of(text: str, flag: str) -> list[int]:
-    """The whole numbers of a list such as "1,2,4"; 4k and 128k count in 1024s."""
-    counts = []
-    for part in names_of(text, flag):
-        scale = 1024 if part[-1] in "kK" else 1
-        digits = part[:-1] if scale > 1 else part
-        if not digits.isdigit() or int(digits) < 1:
-            raise TinkerNomicsError(str(Problem(flag, part, "a whole number, 1 or more, such as 4096 or 4k")))
-        counts.append(int(digits) * scale)
-    return counts
+def counts_of(text: str, flag: str, such_as: str) -> list[int]:
+    """The whole numbers of a list such as "1,2,4" or "4k,128k,1M", each once."""
+    numbers = [number_of(part, flag, such_as, whole=True) for part in names_of(text, flag)]
+    return list(dict.fromkeys(int(number) for number in numbers))
+
+
+def number_of(text: str, flag: str, such_as: str, whole: bool = False) -> float:
+    """A number of 1 or more; k counts in 1,024s and M in 1,048,576s, as contexts do."""
+    match = _COUNT.fullmatch(text.strip())
+    value = Fraction(match[1].replace("_", "")) * _SCALES[match[2].lower()] if match else Fraction(0)
+    if not 1 <= value <= _MOST or (whole and value.denominator != 1):
+        kind = "a whole number" if whole else "a number"
+        raise TinkerNomicsError(str(Problem(flag, text, f"{kind}, 1 or more, such as {such_as}")))
+    return float(value)
 
 
 def title_of(header: GgufHeader, file: str) -> str:
@@ -78,28 +106,6 @@ def title_of(header: GgufHeader, file: str) -> str:
     from pathlib import Path
 
     name = header.get("general.name")
-    return name if isinstance(name, str) and name else Path(file).name
-
-
-def bytes_text(count: float) -> str:
-    """4.913 GB (4.576 GiB)."""
-    from ..decode.reasons import bytes_in_words
-
-    binary = f" ({count / 2**30:.3f} GiB)" if count >= 2**27 else ""
-    return bytes_in_words(count) + binary
-
-
-def count_text(count: float) -> str:
-    """8.03 billion."""
-    for word, size in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
-        if count >= size:
-            return f"{count / size:.4g} {word}"
-    return f"{count:,.0f}"
-
-
-def si(count: float) -> str:
-    """8.03 G, to be followed by a unit: a number with a decimal prefix."""
-    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if count >= size:
-            return f"{count / size:.4g} {prefix}"
-    return f"{count:.4g} "
+    if isinstance(name, str) and name:
+        return name
+    return "standard input" if file == STDIN else Path(file).resolve().name or file

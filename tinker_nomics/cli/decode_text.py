@@ -3,93 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..decode.dollars import usd_per_million_tokens
 from ..decode.pricing import Bind, DecodeCost
-from .decode_arguments import bytes_text, count_text, si
+from ..decode.reasons import reasons_of
+from ..decode.stages import StageKind
+from .decode_figures import bytes_text, count_text, digits, si, tokens_text
 from .text_table import table
 
 if TYPE_CHECKING:
+    from ..decode.deployment import Deployment
+    from ..decode.gguf_header import GgufHeader
+    from ..decode.refusal import DecodeRefusal
     from ..decode.step import DecodeStep
+    from ..hardware import Machine
+    from .decode_machines import RentedChip
 
 _HEADER = ["chip", "chips", "precision", "floor ms", "predicted ms", "binds", "tokens/s", "USD/M tokens", "notes"]
 
+_MOST_TOLD = 24
+"""With more machines than this, reasons are told by their kind and not chip by chip."""
+_LAYOUT = "the machine as a whole holds the step, but not laid out this way: replicated parts have to be cut otherwise"
 
-def screen(title: str, header: Any, context: int, step: DecodeStep, points: Sequence[Any], stages: bool) -> str:
-    """One context on one screen.
+
+@dataclass(frozen=True)
+class Priced:
+    """One checkpoint at one context, on every machine.
 
     Args:
         title: the checkpoint's name.
         header: its header.
-        context: tokens attended per sequence.
+        deployment: how it is deployed.
         step: its decode step.
         points: per machine a `DecodeCost`, or the machine and its refusal.
+    """
+
+    title: str
+    header: GgufHeader
+    deployment: Deployment
+    step: DecodeStep
+    points: Sequence[DecodeCost | tuple[Machine, DecodeRefusal]]
+
+    @property
+    def costs(self) -> list[DecodeCost]:
+        """The machines that can run it."""
+        return [point for point in self.points if isinstance(point, DecodeCost)]
+
+    def subject(self, context: bool = True) -> str:
+        """What is priced, in a line: the name, the context if wanted, and whatever is not as by default."""
+        held = self.deployment
+        types = dict.fromkeys((held.k_type.lower(), held.v_type.lower()))
+        parts = [
+            self.title,
+            f"context {held.context:,.0f}" if context else "",
+            f"{tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else "",
+            f"cache {'/'.join(types)}" if tuple(types) != ("f16",) else "",
+            f"weights {held.weight_type.name}" if held.weight_type is not None else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def screen(priced: Priced, chips: Sequence[RentedChip], stages: bool) -> str:
+    """One context on one screen.
+
+    Args:
+        priced: the prices.
+        chips: the chips with their rents.
         stages: whether to tell where the time goes.
     """
     notes: list[str] = []
-    rows = [_row(point, notes) for point in points]
-    costs = [point for point in points if isinstance(point, DecodeCost)]
-    lines = [_summary(title, header, context, step), "", table(rows, _HEADER, "lrlrrlrrl")]
-    lines += [""] + [f"[{i + 1}] {note}" for i, note in enumerate(notes)]
-    bounds = []
-    if any(cost.prediction is None for cost in costs):
-        bounds.append("<= and >= are bounds that follow from the floor, which no implementation beats.")
-    bounds.append("Time is of one decode step: one token of every sequence, in the steady state, without the prompt.")
-    lines += bounds
+    brief = len(priced.points) > _MOST_TOLD
+    rows = [_row(point, notes, brief) for point in priced.points]
+    lines = [_summary(priced), "", table(rows, _HEADER, "lrlrrlrrl"), ""]
+    lines += [f"[{i + 1}] {note}" for i, note in enumerate(notes)]
+    lines += _legend(priced, chips, brief)
     if stages:
-        for cost in costs:
+        for cost in priced.costs:
             lines += ["", stage_text(cost)]
     return "\n".join(lines) + "\n"
 
 
-def _summary(title: str, header: Any, context: int, step: DecodeStep) -> str:
-    figures = step.to_dict()
+def _summary(priced: Priced) -> str:
+    figures, held = priced.step.to_dict(), priced.deployment
     state = f", {bytes_text(figures['state_bytes'])} of state" if figures["state_bytes"] else ""
-    sequences = float(step.stage_payload[-1]) / 8.0 if step.stages[-1].collective == "argmax" else 1.0
-    several = f" x {sequences:g} sequences" if sequences != 1.0 else ""
+    several = f" x {tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else ""
     flops = sum(value for name, value in figures.items() if name.endswith("_flops"))
+    trained = priced.header.arch("context_length")
+    beyond = isinstance(trained, int) and held.context > trained > 0
     return "\n".join([
-        f"{title} ({header.architecture}): {count_text(figures['parameters'])} parameters, "
+        f"{priced.title} ({priced.header.architecture}): {count_text(figures['parameters'])} parameters, "
         f"{bytes_text(figures['weight_bytes'])}",
-        f"context {context:,}{several}: cache holds {bytes_text(figures['kv_bytes_reserved'])}{state}",
+        f"context {held.context:,.0f}{several}: cache holds {bytes_text(figures['kv_bytes_reserved'])}{state}"
+        + (f"; the model was trained for {trained:,} tokens" if beyond else ""),
         f"one step reads {bytes_text(figures['weight_bytes_read'])} of weights and "
         f"{bytes_text(figures['kv_bytes_read'])} of cache, and computes {si(flops)}FLOP",
     ])  # fmt: skip
 
 
-def _row(point: Any, notes: list[str]) -> list[str]:
+def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[str]:
+    costs, sequences = priced.costs, priced.deployment.sequences
+    lines = []
+    if any(cost.prediction is None for cost in costs):
+        lines.append("<= and >= are bounds that follow from the floor, which no implementation beats.")
+    lines.append("Time is of one decode step: one token of every sequence, in the steady state, without the prompt.")
+    if sequences != 1.0:
+        lines.append(f"tokens/s and USD count the tokens of all {tokens_text(sequences)} sequences together.")
+    run = {cost.machine.chip.id for cost in costs}
+    rents = [f"{c.chip.id} {c.rent:g} ({c.origin})" for c in chips if c.rent is not None and c.chip.id in run]
+    told = "the newest that the catalog has; --json tells them" if brief and len(chips) > 1 else ", ".join(rents)
+    return lines + ([f"USD per chip-hour: {told}."] if rents else [])
+
+
+def _row(point: Any, notes: list[str], brief: bool) -> list[str]:
+    """One machine; `brief` tells its reasons by their kind, so that many machines share few notes."""
     if not isinstance(point, DecodeCost):
         machine, refusal = point
-        return [
-            machine.chip.id,
-            str(machine.count),
-            "-",
-            "-",
-            "-",
-            "-",
-            "-",
-            "-",
-            f"cannot run {_marks(refusal.reasons, notes)}",
-        ]
-    bound = point.prediction is None
-    rate = f"{point.tokens_per_second:,.0f}" if point.tokens_per_second >= 100 else f"{point.tokens_per_second:.3g}"
+        why = [reason.words for reason in reasons_of(refusal.code) if reason.refuses_all] if brief else refusal.reasons
+        return [machine.chip.id, f"{machine.count:,}", *"------", f"cannot run {_marks(why, notes)}"]
+    bound, chip = point.prediction is None, point.machine.chip.id
+    rate = point.tokens_per_second
     reasons = list(point.refusal.reasons) if point.refusal is not None else []
+    further = list(point.notes)
+    if brief:
+        reasons = [reason.words for reason in reasons_of(point.refusal.code)] if point.refusal is not None else []
+        further = [_LAYOUT] if further else []
     if point.machine.rent is None:
         dollars = "-"
-        reasons.append(f"no rent of {point.machine.chip.id} is known (--rent gives one)")
+        reasons.append(f"no rent of {'the chip' if brief else chip} is known (--rent gives one)")
     else:
-        dollars = f"{'>= ' if bound else ''}{usd_per_million_tokens(point):.3g}"
+        dollars = f"{'>= ' if bound else ''}{digits(usd_per_million_tokens(point), 3)}"
     return [
-        point.machine.chip.id,
-        str(point.machine.count),
+        chip,
+        f"{point.machine.count:,}",
         point.precision,
-        _ms(point.floor),
-        "-" if point.prediction is None else _ms(point.prediction),
-        str(point.binds.value if point.prediction_binds is None else point.prediction_binds.value),
-        f"{'<= ' if bound else ''}{rate}",
+        digits(point.floor * 1e3),
+        "-" if point.prediction is None else digits(point.prediction * 1e3),
+        (point.prediction_binds or point.binds).value,
+        f"{'<= ' if bound else ''}{digits(rate, 3)}",
         dollars,
-        _marks([*reasons, *point.notes], notes),
+        _marks([*reasons, *further], notes),
     ]
 
 
@@ -97,30 +151,27 @@ def _marks(reasons: Sequence[str], notes: list[str]) -> str:
     for reason in reasons:
         if reason not in notes:
             notes.append(reason)
-    return "".join(f"[{notes.index(reason) + 1}]" for reason in reasons)
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.4g}"
+    return "".join(f"[{number}]" for number in sorted(notes.index(reason) + 1 for reason in reasons))
 
 
 def stage_text(cost: DecodeCost) -> str:
-    """Where the time goes: milliseconds by kind of stage and term, undeclared terms at zero."""
+    """Where the time goes: microseconds by kind of stage and term, undeclared terms at zero."""
     from ..plots.decode_stages import stage_seconds
 
-    seconds = stage_seconds(cost) * 1e3
+    seconds = stage_seconds(cost) * 1e6
     total = seconds.sum()
-    kinds = list(dict.fromkeys(stage.stage.kind for stage in cost.stages))
-    rows = []
-    for kind in kinds:
-        chosen = [i for i, stage in enumerate(cost.stages) if stage.stage.kind is kind]
+
+    def row(name: str, chosen: list[int]) -> list[str]:
         part = seconds[chosen].sum(axis=0)
         share = f"{part.sum() / total:.1%}" if total > 0.0 else "-"
-        rows.append([kind.value, str(len(chosen)), *(f"{x:.4g}" for x in part), f"{part.sum():.4g}", share])
-    whole = seconds.sum(axis=0)
-    rows.append(
-        ["all", str(len(cost.stages)), *(f"{x:.4g}" for x in whole), f"{total:.4g}", "100.0%" if total else "-"]
-    )
+        return [name, str(len(chosen)), *(digits(float(x)) for x in part), digits(float(part.sum())), share]
+
+    kinds = {kind: [i for i, one in enumerate(cost.stages) if one.stage.kind is kind] for kind in StageKind}
+    rows = [row(kind.value, chosen) for kind, chosen in kinds.items() if chosen]
+    rows.append(row("all", list(range(len(cost.stages)))))
     names = [bind.value for bind in Bind]
-    head = f"{cost.machine.count} x {cost.machine.chip.id}: ms by kind of stage, on the fullest chip's share"
-    return head + "\n" + table(rows, ["stage", "count", *names, "ms", "share"], "lrrrrrrr")
+    head = f"{cost.machine.count} x {cost.machine.chip.id}: microseconds by kind of stage, on the fullest chip's share"
+    lines = [head, table(rows, ["stage", "count", *names, "us", "share"], "lrrrrrrr")]
+    if cost.refusal is not None:
+        lines.append("No prediction: what is not declared counts nothing here, so the step takes longer than this sum.")
+    return "\n".join(lines)

@@ -9,55 +9,69 @@ from typing import TYPE_CHECKING, Any
 from .decode_arguments import (
     add_deployment_arguments,
     add_file_argument,
-    bytes_text,
-    count_text,
+    capacity_of,
     counts_of,
     deployment_from,
-    si,
+    header_of,
     title_of,
 )
+from .decode_figures import bytes_text, count_text, si, tokens_text
 from .text_table import table
 
 if TYPE_CHECKING:
+    from ..decode.deployment import Deployment
     from ..decode.gguf_header import GgufHeader
+
+_CONTEXTS = "4k,32k,128k"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, the contexts and the deployment."""
     add_file_argument(parser)
-    parser.add_argument("--context", default="4k,32k,128k", metavar="N,M", help="tokens per sequence (4k,32k,128k)")
+    parser.add_argument(
+        "--context", metavar="N,M", help=f"tokens per sequence ({_CONTEXTS}; with --capacity up to that)"
+    )
     add_deployment_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print sizes and types; then caches and reads, or why they cannot be told (then the status is 1)."""
-    contexts = counts_of(args.context, "--context")
     from ..decode.gguf_error import GgufError
-    from ..decode.gguf_source import read_header
 
-    header = read_header(args.file)
+    deployments = [deployment_from(args, context) for context in contexts_of(args)]
+    header = header_of(args.file)
     try:
         weight_bytes: int | None = header.weight_bytes
         unknown = ""
     except GgufError as error:
         weight_bytes, unknown = None, str(error)
-    steps, refusal = steps_of(args, header, contexts)
+    steps, refusal = steps_of(header, deployments)
     if args.json:
-        print(json.dumps(as_document(args.file, header, weight_bytes, contexts, steps, refusal or unknown), indent=2))
+        told = as_document(args.file, header, weight_bytes, deployments, steps, refusal or unknown)
+        print(json.dumps(told, indent=2, allow_nan=False))
     else:
-        print(screen(args, header, weight_bytes, unknown, contexts, steps, refusal))
+        print(screen(args.file, header, weight_bytes, unknown, deployments, steps, refusal))
     return 0 if steps else 1
 
 
-def steps_of(args: argparse.Namespace, header: GgufHeader, contexts: list[int]) -> tuple[list[dict[str, float]], str]:
+def contexts_of(args: argparse.Namespace) -> list[float]:
+    """The contexts asked for; else the usual ones, and where cells are reserved those that fit, and all of them."""
+    asked = counts_of(_CONTEXTS if args.context is None else args.context, "--context", "4096, 128k or 1M")
+    capacity = capacity_of(args)
+    if args.context is not None or capacity is None:
+        return [float(context) for context in asked]
+    return [float(context) for context in asked if context < capacity] + [capacity]
+
+
+def steps_of(header: GgufHeader, deployments: list[Deployment]) -> tuple[list[dict[str, float]], str]:
     """The figures of the decode step at every context, or why there are none."""
     from ..decode.accounting import decode_step
     from ..decode.gguf_error import GgufError
     from ..decode.refusal import DecodeRefusal
 
     try:
-        return [decode_step(header, deployment_from(args, float(c))).to_dict() for c in contexts], ""
+        return [decode_step(header, deployment).to_dict() for deployment in deployments], ""
     except (DecodeRefusal, GgufError) as error:
         return [], str(error)
 
@@ -76,7 +90,7 @@ def types_of(header: GgufHeader) -> list[tuple[str, int, int, int | None]]:
 
 
 def as_document(
-    file: str, header: GgufHeader, weight_bytes: int | None, contexts: list[int], steps: list[dict], why: str
+    file: str, header: GgufHeader, weight_bytes: int | None, deployments: list[Deployment], steps: list[dict], why: str
 ) -> dict[str, Any]:
     """The same as JSON values."""
     return {
@@ -85,23 +99,27 @@ def as_document(
         "origin": header.origin,
         "parameters": header.parameters,
         "weight_bytes": weight_bytes,
+        "missing_data_bytes": header.missing_data_bytes,
         "tensors": len(header.tensors),
         "metadata_values": len(header.metadata),
         "types": [
             {"type": name, "tensors": tensors, "elements": elements, "bytes": size}
             for name, tensors, elements, size in types_of(header)
         ],
-        "contexts": [{"context": context, **step} for context, step in zip(contexts, steps, strict=False)],
+        "contexts": [
+            {"context": int(held.context), "sequences": held.sequences, **step}
+            for held, step in zip(deployments, steps, strict=False)
+        ],
         "refusal": why or None,
     }
 
 
 def screen(
-    args: argparse.Namespace,
+    file: str,
     header: GgufHeader,
     weight_bytes: int | None,
     unknown: str,
-    contexts: list[int],
+    deployments: list[Deployment],
     steps: list[dict[str, float]],
     refusal: str,
 ) -> str:
@@ -113,6 +131,9 @@ def screen(
         ["parameters", f"{count_text(header.parameters)} ({header.parameters:,})"],
         ["weights", size],
     ]
+    if header.missing_data_bytes:
+        absent = f"{bytes_text(header.missing_data_bytes)} of tensor data are not in the file; its header is whole"
+        facts.append(["missing", absent])
     facts += [
         [words, f"{header.arch(key):,}"]
         for words, key in (
@@ -128,16 +149,18 @@ def screen(
         [name, f"{tensors:,}", count_text(elements), "unknown" if size is None else bytes_text(size)]
         for name, tensors, elements, size in types_of(header)
     ]
-    lines = [title_of(header, args.file), table(facts, indent=2), ""]
+    lines = [title_of(header, file), table(facts, indent=2), ""]
     lines.append(table(types, ["type", "tensors", "elements", "bytes"], "lrrr", indent=2))
     if steps:
         rows = [
-            [f"{context:,}", bytes_text(step["kv_bytes_reserved"]), bytes_text(step["kv_bytes_read"]),
+            [f"{held.context:,.0f}", bytes_text(step["kv_bytes_reserved"]), bytes_text(step["kv_bytes_read"]),
              bytes_text(step["state_bytes"]), si(sum(value for name, value in step.items() if name.endswith("_flops"))) + "FLOP"]
-            for context, step in zip(contexts, steps, strict=True)
+            for held, step in zip(deployments, steps, strict=True)
         ]  # fmt: skip
-        several = f", {args.sequences:g} sequences" if args.sequences != 1 else ""
-        lines += ["", f"  one decode step, cache {args.kv}{several}"]
+        held = deployments[0]
+        several = f", {tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else ""
+        types = "/".join(dict.fromkeys((held.k_type.lower(), held.v_type.lower())))
+        lines += ["", f"  one decode step, cache {types}{several}"]
         columns = ["context", "cache reserved", "cache read", "state", "arithmetic"]
         lines.append(table(rows, columns, "rrrrr", indent=2))
     else:

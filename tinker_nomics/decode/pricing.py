@@ -17,7 +17,7 @@ from ..hardware_arrays import MachineArrays
 from .chain import Chain, merged_chain, padded
 from .chain_price import PriceArrays, StageArrays, as_float64, precision_index, price_arrays, price_stages
 from .placement import PlacementArrays
-from .reasons import reasons_of, sentence
+from .reasons import bytes_in_words, reasons_of, sentence
 from .refusal import DecodeRefusal
 from .stages import HELD_CLASSES, HeldClass, Stage
 from .step import DecodeStep
@@ -151,8 +151,8 @@ class DecodeCost:
         if self.fullest_chip_bytes <= per_chip:
             return ()
         return (
-            f"the machine as a whole holds the step, but this layout would put {self.fullest_chip_bytes:.0f} bytes on "
-            f"its fullest chip, which has {per_chip:.0f}: replicated parts have to be cut another way",
+            f"the machine as a whole holds the step, but this layout would put "
+            f"{bytes_in_words(self.fullest_chip_bytes)} on its fullest chip of {bytes_in_words(per_chip)}: replicated parts have to be cut another way",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
         total = tuple(
             text for reason, text in zip(reasons_of(float(priced.reason)), sentences, strict=True) if reason.refuses_all
         )
-        raise DecodeRefusal(f"the price on {where}", total)
+        raise DecodeRefusal(f"the price on {where}", total, int(priced.reason))
     predicted = bool(priced.predicted)
     return DecodeCost(
         machine=machine,
@@ -251,7 +251,7 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
             Bind.COLLECTIVE: float(priced.floor_collective),
         },
         prediction=float(priced.prediction) if predicted else None,
-        refusal=None if predicted else DecodeRefusal(f"the prediction on {where}", sentences),
+        refusal=None if predicted else DecodeRefusal(f"the prediction on {where}", sentences, int(priced.reason)),
         prediction_terms={
             Bind.MEMORY: float(priced.prediction_memory),
             Bind.COMPUTE: float(priced.prediction_compute),

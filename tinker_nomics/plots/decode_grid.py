@@ -1,22 +1,66 @@
-"""Chips x widths: the floor, the prediction and the band between, for one checkpoint and context."""
+"""Machines one below the other: the floor, the prediction and the band between, for one checkpoint."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..decode.reasons import REASONS, reasons_of
+from .decode_words import set_notes, set_title
 from .style import HIGH, LOW, NEUTRAL, new_figure, tidy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..decode.price_table import PriceTable
 
+_MOST_ROWS = 400
+_SPREAD = 1.12  # a span of times is at least this to either side, so that its ticks are few and round
+
+
+@dataclass(frozen=True)
+class PriceRow:
+    """One row of the picture.
+
+    Args:
+        group: rows of one group stand together (a chip).
+        label: what stands beside the row.
+        floor, prediction: seconds of one step [s]; None where refused.
+        tokens_per_second: of all sequences; an upper bound where there is only a floor.
+        code: the reasons why there is no prediction or no price, as `reasons.reasons_of` spells them out.
+    """
+
+    group: str
+    label: str
+    floor: float | None
+    prediction: float | None
+    tokens_per_second: float | None
+    code: int = 0
+
+
+def rows_of(table: PriceTable) -> list[PriceRow]:
+    """The rows of a `PriceTable` with axes chip and width."""
+    if list(table.axes) != ["chip", "width"]:
+        raise ValueError(f"axes are {list(table.axes)}: select one context, e.g. table.sel(context=4096)")
+    return [
+        PriceRow(
+            row["chip"],
+            f"{row['chip']}  x{row['width']}",
+            row["floor"],
+            row["prediction"],
+            row["tokens_per_second"],
+            row["reason"],
+        )
+        for row in table.rows()
+    ]
+
 
 def draw_grid(table: PriceTable, title: str = "") -> Figure:
-    """One row per chip and width: floor, prediction and the band between, in milliseconds per token.
+    """One row per chip and width: floor, prediction and the band between, in milliseconds per step.
 
     Args:
         table: a `PriceTable` with axes chip and width (select one context first).
@@ -25,64 +69,90 @@ def draw_grid(table: PriceTable, title: str = "") -> Figure:
     Returns:
         A Figure. A row without a prediction has its floor only; a machine that cannot run the step says why.
     """
-    if list(table.axes) != ["chip", "width"]:
-        raise ValueError(f"axes are {list(table.axes)}: select one context, e.g. table.sel(context=4096)")
-    rows = [(chip, width) for chip in table.axes["chip"] for width in table.axes["width"]]
-    figure = new_figure(12.0, 1.9 + 0.34 * len(rows) + 0.1 * len(table.axes["chip"]))
-    axes = tidy(figure.add_subplot())
-    heights = _heights(rows)
-    flat = {name: table[name].reshape(-1) for name in ("floor", "prediction", "priced", "predicted", "reason")}
-    tokens = table["tokens_per_second"].reshape(-1)
-    shown = [1e3 * float(x) for name in ("floor", "prediction") for x in np.ma.compressed(flat[name]) if x > 0.0]
-    low, high = (min(shown), max(shown)) if shown else (0.1, 10.0)
-    seen: set[int] = set()
-    for i, y in enumerate(heights):
-        if not flat["priced"][i]:
-            why = ", ".join(reason.name for reason in reasons_of(flat["reason"][i]) if reason.refuses_all)
-            axes.text(low, y, f"  cannot run: {why}", va="center", color=NEUTRAL, fontsize=9, style="italic")
-            continue
-        floor = 1e3 * float(flat["floor"][i])
-        axes.plot(floor, y, "|", color=LOW, markersize=13, markeredgewidth=3)
-        per_second = f"{float(tokens[i]):,.0f} tokens/s" if tokens[i] is not np.ma.masked else ""
-        if flat["predicted"][i]:
-            prediction = 1e3 * float(flat["prediction"][i])
-            axes.barh(y, prediction - floor, left=floor, height=0.5, color=LOW, alpha=0.22, linewidth=0)
-            axes.plot(prediction, y, "o", color=HIGH, markersize=7)
-            axes.text(prediction, y, f"   {per_second}", va="center", fontsize=9)
-        else:
-            code = int(flat["reason"][i])
-            seen.add(code)
-            marks = ",".join(str(reason.bit + 1) for reason in reasons_of(code))
-            axes.annotate(
-                "", (floor * (high / low) ** 0.035, y), (floor, y), arrowprops={"arrowstyle": "->", "color": LOW}
-            )
-            axes.text(floor * (high / low) ** 0.035, y, f"  at most {per_second}; [{marks}]", va="center", fontsize=9)
-    axes.set_yticks(heights, [f"{chip}  x{width}" for chip, width in rows])
-    axes.set_ylim(max(heights) + 0.7, min(heights) - 0.7)
-    axes.set_xscale("log")
-    axes.set_xlim(low / 1.25, high * (high / low) ** 0.3 * 1.6)
-    from matplotlib.ticker import LogLocator, NullFormatter
+    return draw_rows(rows_of(table), title)
 
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("time of one decode step [ms, log scale]")
+
+def draw_rows(rows: Sequence[PriceRow], title: str = "") -> Figure:
+    """The same of any rows; beyond 400 the rest is left out, and the picture says so."""
+    drawn = rows[:_MOST_ROWS]
+    figure = new_figure(12.0, 1.9 + 0.34 * len(drawn) + 0.1 * len({row.group for row in drawn}))
+    axes = tidy(figure.add_subplot())
+    heights = _heights(drawn)
+    shown = [1e3 * x for row in drawn for x in (row.floor, row.prediction) if x]
+    low, high = (min(shown), max(shown)) if shown else (0.1, 10.0)
+    low, high = min(low, high / _SPREAD), max(high, low * _SPREAD)
+    for row, y in zip(drawn, heights, strict=True):
+        _draw_row(axes, row, y, low, high)
+    axes.set_yticks(heights, [row.label for row in drawn])
+    axes.set_ylim(max(heights) + 0.7, min(heights) - 0.7)
+    _set_time_axis(axes, low / 1.25, high * (high / low) ** 0.3 * 1.6)
     axes.plot([], [], "|", color=LOW, markersize=11, markeredgewidth=3, label="floor: no implementation is faster")
-    if np.any(flat["predicted"]):
+    if any(row.prediction is not None for row in drawn):
         axes.plot([], [], "o", color=HIGH, label="prediction: the chain as laid out")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    told = [reason for reason in REASONS if not reason.refuses_all and any(code & reason.code for code in seen)]
+    set_title(figure, title)
+    codes = [row.code for row in drawn if row.floor is not None]
+    told = [reason for reason in REASONS if not reason.refuses_all and any(code & reason.code for code in codes)]
+    notes = []
     if told:
-        notes = "    ".join(f"[{reason.bit + 1}] {reason.name}" for reason in told)
-        figure.supxlabel(f"no prediction, because undeclared:  {notes}", x=0.01, ha="left", fontsize=9, color=NEUTRAL)
+        notes.append(
+            "no prediction, because undeclared:  " + ",  ".join(f"[{reason.bit + 1}] {reason.name}" for reason in told)
+        )
+    if len(rows) > len(drawn):
+        notes.append(f"the first {len(drawn)} of {len(rows)} rows")
+    set_notes(figure, notes)
     return figure
 
 
-def _heights(rows: list[tuple]) -> list[float]:
-    """Rows one apart, with a gap between chips."""
+def _draw_row(axes: Axes, row: PriceRow, y: float, low: float, high: float) -> None:
+    """One row, where all times lie between `low` and `high` [ms]."""
+    if row.floor is None:
+        why = ", ".join(reason.name for reason in reasons_of(row.code) if reason.refuses_all)
+        axes.text(low, y, f"  cannot run: {why}", va="center", color=NEUTRAL, fontsize=9, style="italic")
+        return
+    floor = 1e3 * row.floor
+    axes.plot(floor, y, "|", color=LOW, markersize=13, markeredgewidth=3)
+    rate = row.tokens_per_second
+    per_second = f"{rate:,.0f} tokens/s" if rate is not None and np.isfinite(rate) else ""
+    if row.prediction is not None:
+        prediction = 1e3 * row.prediction
+        axes.barh(y, prediction - floor, left=floor, height=0.5, color=LOW, alpha=0.22, linewidth=0)
+        axes.plot(prediction, y, "o", color=HIGH, markersize=7)
+        axes.text(prediction, y, f"   {per_second}", va="center", fontsize=9)
+        return
+    marks = ",".join(str(reason.bit + 1) for reason in reasons_of(row.code))
+    head = floor * (high / low) ** 0.035
+    axes.annotate("", (head, y), (floor, y), arrowprops={"arrowstyle": "->", "color": LOW})
+    axes.text(head, y, f"  at most {per_second}; [{marks}]", va="center", fontsize=9)
+
+
+def _set_time_axis(axes: Axes, low: float, high: float) -> None:
+    """Milliseconds on a log scale, with a handful of round ticks whatever the span."""
+    from matplotlib.ticker import FixedLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(FixedLocator(_round_ticks(low, high)))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("time of one decode step [ms, log scale]")
+
+
+def _round_ticks(low: float, high: float) -> list[float]:
+    """Five to twelve round numbers between `low` and `high`, as evenly on a log scale as such numbers are."""
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), tuple(np.arange(10, 100, 5) / 10)):
+        ticks = [float(f"{step * 10.0**power:.6g}") for power in powers for step in steps]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= 5:
+            break
+    return inside[:: -(-len(inside) // 12)]
+
+
+def _heights(rows: Sequence[PriceRow]) -> list[float]:
+    """Rows one apart, with a gap between groups."""
     heights, y = [], 0.0
-    for i, (chip, _) in enumerate(rows):
-        y += 0.0 if i == 0 else 1.0 if chip == rows[i - 1][0] else 1.35
+    for i, row in enumerate(rows):
+        y += 0.0 if i == 0 else 1.0 if row.group == rows[i - 1].group else 1.35
         heights.append(y)
     return heights

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decode.stages import StageKind
+from .decode_words import set_notes, set_title
 from .style import NEUTRAL, PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -74,12 +75,9 @@ def draw_stages(cost: DecodeCost, title: str = "") -> Figure:
     lower.invert_yaxis()
     lower.set_xlim(0, max(left.max() * 1.18, 1e-12))
     lower.set_xlabel("time by kind of stage [ms]")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    set_title(figure, title)
     if cost.refusal is not None:
-        note = "no prediction: " + "; ".join(cost.refusal.reasons)
-        figure.supxlabel(_short(note, 150), x=0.01, ha="left", fontsize=9, color=NEUTRAL)
+        set_notes(
+            figure, ["no prediction, and what is not declared is drawn as nothing: " + "; ".join(cost.refusal.reasons)]
+        )
     return figure
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 3].rstrip() + "..."

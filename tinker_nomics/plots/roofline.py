@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decode.stages import StageKind
+from .decode_words import set_notes, set_title
 from .style import HIGH, NEUTRAL, PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
     """
     figure = new_figure(12.0, 6.4)
     axes = tidy(figure.add_subplot(), "both")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    set_title(figure, title)
     work = work_by_kind(step, cost)
     if not work:
         words = "no roof: the step does no arithmetic, or no bandwidth and no matrix rate are declared"
@@ -91,8 +92,13 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
     axes.set_xlabel("arithmetic intensity [FLOP per byte moved]")
     axes.set_ylabel("attainable [FLOP/s]")
     axes.legend(loc="lower right", frameon=False)
-    note = "area of a circle: bytes that this kind of stage moves"
-    figure.supxlabel(note, x=0.01, ha="left", fontsize=9, color=NEUTRAL)
+    notes = ["area of a circle: bytes that this kind of stage moves"]
+    chip = cost.machine.chip
+    if chip.matrix_rates[cost.precision] is None:
+        notes.append(f"no roof of arithmetic: {chip.id} declares no dense {cost.precision} matrix rate")
+    if cost.binds.value == "collective":
+        notes.append("the step lies under the roofs because its collectives bind the floor")
+    set_notes(figure, notes)
     return figure
 
 

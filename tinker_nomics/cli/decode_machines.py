@@ -1,0 +1,71 @@
+"""The machines that `decode` prices: chips of the catalog or of TOML files, at widths, with their rents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .decode_arguments import counts_of, names_of
+
+if TYPE_CHECKING:
+    from ..hardware import Chip, Machine
+
+EVERY = "all"
+
+
+@dataclass(frozen=True)
+class RentedChip:
+    """A chip under the name that tells it from the others, with its rent [USD per chip-hour] and whose that is."""
+
+    chip: Chip
+    rent: float | None
+    origin: str
+
+
+def rented_chips(names: str, rent: str | None) -> list[RentedChip]:
+    """The chips of a list such as "h100-sxm,mine.toml", or every chip of the catalog for "all".
+
+    Args:
+        names: of the catalog, or paths of TOML files.
+        rent: of each chip, as given by the user; None takes the catalog's newest.
+    """
+    from ..decode.dollars import as_rent, known_rent
+
+    given = None if rent is None else as_rent(rent, "--rent")
+    found: dict[Chip, str] = {}
+    for name in names_of(names, "--chip"):
+        for chip in _all_chips() if name == EVERY else [chip_named(name)]:
+            found.setdefault(chip, name)
+    ids = [chip.id for chip in found]
+    rented = []
+    for chip, name in found.items():
+        rents = known_rent(chip.id) if given is None else (given, "as given")
+        shown = replace(chip, id=f"{chip.id} ({name})") if ids.count(chip.id) > 1 else chip
+        rented.append(RentedChip(shown, *rents))
+    return rented
+
+
+def machines_of(chips: list[RentedChip], widths: str) -> list[Machine]:
+    """Every chip at every width of a list such as "1,2,4"."""
+    from ..hardware import Machine
+
+    counts = counts_of(widths, "--tp", "8")
+    return [Machine(rented.chip, width, rented.rent) for rented in chips for width in counts]
+
+
+def chip_named(name: str) -> Chip:
+    """A chip of the catalog, or of a TOML file where `name` is one."""
+    if name.endswith(".toml") or Path(name).is_file():
+        from ..hardware import Chip
+
+        return Chip.from_toml(Path(name))
+    from .. import catalog
+
+    return catalog.chip(name)
+
+
+def _all_chips() -> list[Chip]:
+    from .. import catalog
+
+    return list(catalog.chips())
