@@ -14,6 +14,7 @@ from .declared_ranges import Span, check_distributions, spans
 from .local_sensitivity import LocalModel, Switch, switches
 from .parameter_lines import Line, flip_nearest, lines
 from .parameters import registry
+from .plain_config import checked
 from .report_outputs import OUTPUTS, check_output
 from .uncertainty import Distribution
 
@@ -133,7 +134,7 @@ def sensitivity(
     **Kinks:** slopes from both sides are given wherever they exist; where they differ, the derivative is the one that
     the formulas name. Jumps are taken apart and stand in `branches`.
     """
-    model = LocalModel(config)
+    model = LocalModel(checked(config, "sensitivity"))
     base, margins = model.outputs(model.base[None])
     middle, left, right = model.slopes()
     found, undeclared = spans(config, check_distributions(distributions or {}), range)

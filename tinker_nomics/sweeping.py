@@ -18,6 +18,7 @@ from .cost_model import evaluate
 from .errors import TinkerNomicsError, listed
 from .host_memory import available_bytes
 from .outputs import UNITS, by_path
+from .plain_config import checked
 from .streaming import Evaluation, collect
 from .streaming.collecting import outputs_of_block
 from .sweep_axes import parse_axes
@@ -62,7 +63,7 @@ def sweep(
         TinkerNomicsError: the results do not fit into memory; it says what would.
     """
     parsed = parse_axes(axes, mode, outputs)
-    cut = parts(config, parsed, varied_leaves(config, parsed))
+    cut = parts(config, parsed, varied_leaves(checked(config, "sweep"), parsed))
     as_rows = len(parsed.shape) == 1 or math.prod(parsed.shape) <= ROWS_UP_TO
     names = None if outputs is None else tuple(dict.fromkeys(outputs))
     jobs = [(_RowJob if as_rows else _GridJob)(part, parsed.shape, names) for part in cut]
