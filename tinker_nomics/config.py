@@ -207,10 +207,12 @@ def replace(config: Config, values: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: every unknown path, unknown unit and value out of bounds, at once.
     """
+    if not isinstance(config, Config) or not isinstance(values, Mapping):
+        raise TinkerNomicsError("replace takes a Config and {path: value}: replace(config, {\"workload.steps\": 100})")
     problems: list[Problem] = []
     parsed: dict[str, Any] = {}
     for path, given in values.items():
-        spelled = path.replace("-", "_")
+        spelled = str(path).replace("-", "_")
         if spelled in ("schedule.kind", "lora.training"):
             parsed[spelled] = given
         elif spelled not in registry():
@@ -266,7 +268,8 @@ def _sandbox_problems(config: Config) -> list[Problem]:
     rates = (sandbox.price_per_core_second, sandbox.price_per_gib_second)
     fee = any(is_array(rate) or (rate is not None and rate > 0) for rate in rates)
     if sandbox.seconds is None and fee:
-        provider = config.provenance.choices.get("sandbox") or "the provider"
+        provider = config.provenance.choices.get("sandbox")
+        provider = "the sandbox" if provider in (None, "none") else provider
         return [Problem("sandbox.seconds", None, f"{provider} bills by the second and no source gives the seconds of a rollout",
                         "Give --sandbox.seconds, or a sandbox without a fee (--sandbox none).")]
     return []

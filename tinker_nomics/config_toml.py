@@ -15,6 +15,16 @@ from .parameters import nearest, registry, unknown_path
 from .recipe_config import from_recipe, is_file
 
 CHOICES = ("recipe", "model", "chip", "provider", "prices", "sandbox", "schedule", "training", "assumptions")
+# the figures that a choice brings: with another choice they are another's, unless the file says otherwise
+_BRINGS = {
+    "recipe": ("workload.", "lora."),
+    "model": ("model.", "prices.", "published_prices."),
+    "chip": ("cluster.chip.", "cluster.price_per_gpu_hour"),
+    "prices": ("prices.", "cluster.price_per_gpu_hour"),
+    "provider": ("cluster.price_per_gpu_hour",),
+    "sandbox": ("sandbox.",),
+}
+_EDITING = "# a name edited in this file keeps the figures below; --chip, --model, --prices ... bring those of another row"
 
 
 def to_toml(config: Config) -> str:
@@ -23,7 +33,7 @@ def to_toml(config: Config) -> str:
     chosen: dict[str, Any] = {name: provenance.choices.get(name) for name in CHOICES}
     chosen |= {"schedule": config.schedule.kind, "training": config.lora.training}
     chosen["assumptions"] = _assumptions_value(config.assumptions)
-    lines = ["# a tinker_nomics run; numbers may carry a unit, as in \"3.35 TB/s\" or \"$2.50/h\"", "[choices]"]
+    lines = ["# a tinker_nomics run; numbers may carry a unit, as in \"3.35 TB/s\" or \"$2.50/h\"", _EDITING, "[choices]"]
     lines += [f"{name} = {_value(value)}" for name, value in chosen.items() if value is not None]
     section = ""
     for path, parameter in registry().items():
@@ -63,15 +73,20 @@ def read_table(source: str | Path, what: str) -> tuple[dict[str, Any], Path | No
     Raises:
         TinkerNomicsError: no such file, not UTF-8, or not TOML; the last with line and column.
     """
+    if not isinstance(source, str | Path) or not str(source).strip():
+        raise TinkerNomicsError(f"{what} = {source!r}: the path of a TOML file, or its text, is expected")
     text, path = str(source), None
     if isinstance(source, Path) or ("\n" not in text and "=" not in text):
         path = Path(source)
         try:
             text = path.read_text(encoding="utf-8")
+        except IsADirectoryError:
+            raise TinkerNomicsError(f"{what}: {path} is a folder; name a TOML file in it") from None
         except FileNotFoundError:
             raise TinkerNomicsError(f"{what}: there is no file {path}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise TinkerNomicsError(f"{what}: {path} cannot be read: {error}") from None
+        except (OSError, ValueError) as error:
+            raise TinkerNomicsError(f"{what}: {str(path)!r} cannot be read: {error}") from None
+    text = text.removeprefix("\ufeff")  # the mark that some editors put before UTF-8
     try:
         return tomllib.loads(text), path
     except tomllib.TOMLDecodeError as error:
@@ -102,7 +117,7 @@ def from_toml(
             problems.append(Problem(f"choices.{name}", named[name], f"no such choice; there are {listed(CHOICES)}", hint))
         elif not isinstance(named[name], str | Mapping if name == "assumptions" else str | datetime.date):
             problems.append(Problem(f"choices.{name}", named[name], "text is expected"))
-    numbers = _flat(table, problems) | dict(overrides or {})
+    numbers = _flat(table, problems)
     if problems:
         raise ConfigError(problems, str(path or "this configuration"))
     if path is not None:
@@ -111,9 +126,53 @@ def from_toml(
             if isinstance(given, str) and is_file(given):
                 named[name] = str(path.parent / given)
     chosen = {name: str(value) if isinstance(value, datetime.date) else value for name, value in named.items()}
-    chosen |= {name: value for name, value in (choices or {}).items() if value is not None}
+    others = {name: value for name, value in (choices or {}).items() if value is not None and value != chosen.get(name)}
+    numbers = _without_figures_of(others, chosen, numbers) | dict(overrides or {})
+    chosen |= others
     recipe = chosen.pop("recipe", None)
     return _without_equal_overrides(recipe, chosen, numbers)
+
+
+def _without_figures_of(
+    others: Mapping[str, Any], chosen: Mapping[str, Any], numbers: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The file's numbers without those that a choice which the caller makes otherwise had brought.
+
+    A number that the file's own row does not give is the user's and stays. Where the file's row is not to be found
+    (a model of one's own by its name alone), all figures of its kind were that row's.
+    """
+    prefixes = tuple(prefix for name in others for prefix in _BRINGS.get(name, ()))
+    brought = {path: value for path, value in numbers.items() if path.startswith(prefixes)} if prefixes else {}
+    rest = {path: value for path, value in numbers.items() if path not in brought}
+    if not brought:
+        return rest
+    named = dict(chosen)
+    plain, needed = _rows_alone(named.pop("recipe", None), named, brought, rest)
+    if plain is None:
+        return rest
+    return rest | {path: value for path, value in brought.items() if path in needed or not _is(value, path, get(plain, path))}
+
+
+def _rows_alone(
+    recipe: str | None, choices: Mapping[str, Any], numbers: Mapping[str, Any], fixed: Mapping[str, Any]
+) -> tuple[Config | None, set[str]]:
+    """What the named rows give, with `fixed` and those of `numbers` that they cannot do without; None where they fail."""
+    needed: dict[str, Any] = {}
+    for _ in range(2):
+        try:
+            return from_recipe(recipe, **choices, overrides={**fixed, **needed}), set(needed)
+        except ConfigError as error:
+            needed = {problem.path: numbers[problem.path] for problem in error.problems if problem.path in numbers}
+        except TinkerNomicsError:
+            break
+    return None, set()
+
+
+def _is(given: Any, path: str, value: float | None) -> bool:
+    try:
+        return registry()[path].parse(given) == value
+    except TinkerNomicsError:
+        return False
 
 
 def _flat(table: Mapping[str, Any], problems: list[Problem], prefix: str = "") -> dict[str, Any]:
@@ -133,9 +192,8 @@ def _flat(table: Mapping[str, Any], problems: list[Problem], prefix: str = "") -
 def _without_equal_overrides(recipe: str | None, choices: dict[str, Any], numbers: dict[str, Any]) -> Config:
     """The configuration, where a number that the named rows give anyway does not count as overridden."""
     config = from_recipe(recipe, **choices, overrides=numbers)
-    try:
-        plain = from_recipe(recipe, **choices)
-    except TinkerNomicsError:
+    plain, needed = _rows_alone(recipe, choices, numbers, {})
+    if plain is None:
         return config
-    kept = {path: value for path, value in numbers.items() if get(config, path) != get(plain, path)}
+    kept = {path: value for path, value in numbers.items() if path in needed or get(config, path) != get(plain, path)}
     return config if len(kept) == len(numbers) else from_recipe(recipe, **choices, overrides=kept)

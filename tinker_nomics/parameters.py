@@ -148,7 +148,7 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
 
 def canonical_path(path: str) -> str:
     """`path` as the registry spells it (hyphens are underscores), or an error that names the nearest three."""
-    spelled = path.replace("-", "_")
+    spelled = str(path).replace("-", "_")
     if spelled in registry():
         return spelled
     raise TinkerNomicsError(unknown_path(path))
@@ -156,4 +156,4 @@ def canonical_path(path: str) -> str:
 
 def unknown_path(path: str) -> str:
     """The message for a path that the registry does not hold."""
-    return f"{path!r} is no parameter; the nearest are {listed(nearest(path.replace('-', '_'), registry()))}"
+    return f"{path!r} is no parameter; the nearest are {listed(nearest(str(path).replace('-', '_'), registry()))}"

@@ -22,7 +22,7 @@ from .config import (
     canonical,
     problems_of,
 )
-from .errors import ConfigError, Problem, TinkerNomicsError
+from .errors import ConfigError, Problem, TinkerNomicsError, listed
 from .hardware import Chip
 from .parameters import registry
 
@@ -52,11 +52,13 @@ class _Gathering:
         try:
             return find()
         except TinkerNomicsError as error:
-            required = [path for path in paths if not registry()[path].optional and registry()[path].default is None]
+            required = [path for path in paths if not registry()[path].optional and self.values.get(path) is None]
             if required and all(path in self.overrides for path in required):
                 self.notes.append(f"{what} {name}: not in the catalog, all its figures are the caller's")
             else:
-                self.problems.append(Problem(what, name, str(error)))
+                flags = listed(registry()[path].flag for path in required)
+                hint = f"Or give a file of your own, or {flags}." if what == "prices" else ""
+                self.problems.append(Problem(what, name, str(error), hint))
                 self.excuse(paths)
         return None
 
@@ -105,15 +107,21 @@ def from_recipe(
     Raises:
         ConfigError: everything that is missing, unknown or out of bounds, at once.
     """
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise TinkerNomicsError(f"overrides = {overrides!r}: a mapping is expected, {{parameter path: value}}")
     overrides = dict(overrides or {})
     static = {path: overrides.pop(path) for path in list(overrides) if path in _STATIC}
     gathering = _Gathering(canonical(overrides))
     gathering.values.update({path: row.default for path, row in registry().items()})
     row = _recipe(gathering, recipe)
-    model_id = _model(gathering, model or (row.model if row else None))
+    if recipe is not None and row is None and model is None:
+        model_id = None  # the recipe would have named it, and it is the recipe that is wrong
+        gathering.excuse(tuple(path for path in registry() if path.startswith("model.")))
+    else:
+        model_id = _model(gathering, row.model if row is not None and model is None else model)
     date = _prices(gathering, model_id, prices)
-    _chip(gathering, chip or DEFAULT_CHIP, gpus, date, provider)
-    _sandbox(gathering, sandbox or (row.sandbox if row else None) or "none")
+    _chip(gathering, DEFAULT_CHIP if chip is None else chip, gpus, date, provider)
+    _sandbox(gathering, ((row.sandbox if row else None) or "none") if sandbox is None else sandbox)
     gathering.choices |= {"recipe": row.name if row else None}
     gathering.values.update(gathering.overrides)
     return _assemble(
@@ -156,12 +164,14 @@ def _prices(gathering: _Gathering, model_id: str | None, given: str | None) -> s
     own = given is not None and is_file(given)
     date = given if given is not None and not own else catalog.newest_price_date()
     gathering.choices["prices"] = given if own else date
-    if not own and any(problem.path == "model" for problem in gathering.problems):
+    if not own and (model_id is None or any(problem.path == "model" for problem in gathering.problems)):
         gathering.excuse(paths)
         return date
+    if not own:  # one price for every model
+        gathering.add({"prices.storage": next(iter(catalog.prices().values())).storage}, "newest list")
     row = gathering.look_up(
         "prices",
-        given or date,
+        date if given is None else given,
         paths,
         lambda: catalog.PriceRow.from_toml(Path(str(given))) if own else catalog.price(str(model_id), date),
     )
@@ -189,13 +199,22 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
                     Problem(path, None, f"no source gives this figure for {chip.name}",
                             f"Give {registry()[path].flag}, or take another chip.")
                 )
-    gathering.add({"cluster.gpus": float(gpus) if gpus is not None else DEFAULT_GPUS}, "as asked")
-    if chip is None and any(problem.path == "chip" for problem in gathering.problems):
+    gathering.add({"cluster.gpus": DEFAULT_GPUS}, "as asked")
+    if gpus is not None:
+        try:
+            gathering.add({"cluster.gpus": registry()["cluster.gpus"].parse(gpus)}, "as asked")
+        except TinkerNomicsError as error:
+            gathering.problems.append(Problem("gpus", gpus, str(error)))
+    no_date = any(problem.path == "prices" and " is no date" in problem.allowed for problem in gathering.problems)
+    if no_date or (chip is None and any(problem.path == "chip" for problem in gathering.problems)):
         gathering.excuse(("cluster.price_per_gpu_hour",))
         return
     chip_id = gathering.choices["chip"]
     rent = gathering.look_up(
-        "provider", provider or "median", ("cluster.price_per_gpu_hour",), lambda: catalog.rent(chip_id, date, provider)
+        "provider",
+        "median" if provider is None else provider,
+        ("cluster.price_per_gpu_hour",),
+        lambda: catalog.rent(chip_id, date, provider),
     )
     if rent is not None:
         gathering.choices["provider"] = provider
