@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from .config import Config, copy_with
 from .formulas import api_billing, lora, memory, rollout, sandbox, schedule, tokens, training
 from .notes import notes_of
 from .outputs import Difference, Estimate, LoraSize, MemoryNeed, SelfHosted, Staleness, TinkerCost, Tokens
+from .plain_config import checked, not_plain, overflow
 
 
 def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate:
@@ -133,11 +135,20 @@ def estimate(config: Config) -> Estimate:
     Returns:
         An Estimate of Python floats: USD, hours, tokens (see `outputs.UNITS`); `estimate.to_dict()` nests them.
 
+    Raises:
+        TinkerNomicsError: no Config of plain numbers, or a cost too large to be a number.
+
     The first call of a structure traces and compiles; further ones with other numbers do not.
     """
-    leaves, structure = jax.tree.flatten(config)
+    leaves, structure = jax.tree.flatten(checked(config, "estimate"))
     flat, shape = _flat_model(structure)
-    vector = np.array(leaves, dtype=np.float64)
+    try:
+        vector = np.array(leaves, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise not_plain(config, "estimate") from None
     with x64():
         values = np.asarray(flat(vector)).tolist()
-    return copy_with(jax.tree.unflatten(shape, values), {"notes": notes_of(config)})
+    priced = jax.tree.unflatten(shape, values)
+    if math.isinf(priced.tinker.total) or math.isinf(priced.self_hosted.total):
+        raise overflow(config)
+    return copy_with(priced, {"notes": notes_of(config)})
