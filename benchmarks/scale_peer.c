@@ -7,7 +7,7 @@
 
    usage: scale_peer INPUT OUTPUT. INPUT is little-endian: int64 replicates, log2_points; 3 x (mu, sigma, shift),
    4 x (low, mode, high), 3 x (low, high), the constants below in order; per replicate uint64 directions[10][52] and
-   shifts[10]. OUTPUT: seconds, then per output count, mean, variance, least, greatest, then 131076 int64 counts. */
+   shifts[10]. OUTPUT: seconds, then per output count, mean, variance, least, greatest, then 81924 int64 counts. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define OUTPUTS 3
 #define LOG2_BLOCK 9
 #define BLOCK (1 << LOG2_BLOCK)
-#define LOW (-40)
-#define HIGH 88
+#define LOW (-24)
+#define HIGH 56
 #define BINS ((int64_t)(HIGH - LOW) << 9)
 #define COUNTS (2 * BINS + 4)
 

@@ -31,6 +31,7 @@ from .uncertainty.simulation import Plan, plan
 
 OWN_CHEAPER = "difference.total < 0"
 ROWS = 4096
+OCTAVES = (-24, 56)  # of USD, hours, tokens and bytes: 6e-8 to 7e16
 _RARE = 1e-9  # probability outside a parameter's bounds that is let pass
 
 
@@ -97,6 +98,7 @@ def monte_carlo(
     planned = plan(
         every_output, given, samples, seed, base=base, events=counted, correlations=correlations, outputs=followed,
         integers=[name for name in given if registry()[name].kind == "integer"], replicates=replicates, rows=ROWS,
+        octaves=OCTAVES,
     )
     asked = chunk_range(chunks, total_chunks(planned.points))
     about = _description(config, planned, followed, counted, correlations, budget, path)
@@ -194,6 +196,7 @@ def _description(
         "outputs": list(outputs),
         "events": list(events),
         "rows": ROWS,
+        "octaves": list(OCTAVES),
         "budget": budget,
         "uncertain": {
             name: {

@@ -92,7 +92,7 @@ def distribution_from(
 
 def reducers_of(about: Mapping[str, Any]) -> dict[str, Any]:
     """The reducers of the run that a file describes."""
-    return sample_reducers(about["events"], about["rows"], about["replicates"])
+    return sample_reducers(about["events"], about["rows"], about["replicates"], tuple(about["octaves"]))
 
 
 def states_of(file: StateFile) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from .reducer import Reducer
 
 Devices = Mesh | Sequence[jax.Device] | None
 _ALL = PartitionSpec()
+_STATES_AT_MOST = 1 << 27  # bytes of states of all threads together
 
 
 class Layout(NamedTuple):
@@ -65,6 +67,16 @@ def bounds(start: int, stop: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """First and end chunk (int64 [count]) of each device's share of start <= number < stop."""
     parts = [share(range(start, stop), index, count) for index in range(count)]
     return np.array([part.start for part in parts], np.int64), np.array([part.stop for part in parts], np.int64)
+
+
+def thread_count(local: Mesh, states: Any) -> int:
+    """Threads that fold side by side on a process's only device: as many as it has cores on a CPU, as long as their
+    states are small; one on anything else."""
+    if local.devices.flat[0].platform != "cpu":
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    size = sum(leaf.nbytes for leaf in jax.tree_util.tree_leaves(states))
+    return max(1, min(cores, _STATES_AT_MOST // max(size, 1)))
 
 
 def on_each_device(mesh: Mesh, function: Any, common: tuple[Any, ...], own: tuple[Any, ...]) -> Any:

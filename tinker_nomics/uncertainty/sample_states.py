@@ -58,11 +58,13 @@ class OutputSample:
         return self.counts.below(x)
 
 
-def sample_reducers(events: Iterable[str], rows: int, replicates: int) -> dict[str, Reducer]:
-    """The reducers of a Monte Carlo run."""
+def sample_reducers(
+    events: Iterable[str], rows: int, replicates: int, octaves: tuple[int, int] | None = None
+) -> dict[str, Reducer]:
+    """The reducers of a Monte Carlo run; `octaves` narrows what the histograms tell apart to 2^low <= |y| < 2^high."""
     return {
         "moments": Moments(),
-        "histogram": Histogram(),
+        "histogram": Histogram() if octaves is None else Histogram(None, *octaves),
         "extremes": Extremes(),
         "events": Events(events),
         "rows": Rows(max(1, math.ceil(rows / replicates))),

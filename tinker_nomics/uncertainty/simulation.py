@@ -264,10 +264,11 @@ def plan(
     integers: Iterable[str] = (),
     replicates: int = 16,
     rows: int = 4096,
+    octaves: tuple[int, int] | None = None,
 ) -> Plan:
-    """What `monte_carlo` does before it runs; the same arguments."""
+    """What `monte_carlo` does before it runs; the same arguments, and the octaves of the histograms."""
     study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
     m, replicates = log2_per_replicate(samples, replicates, 1)
     points = SobolPoints(study.dimensions, m, replicates, seed, min(LOG2_CHUNK, m))
     pipeline = Pipeline((study.sampler, Evaluate(study.model)), keep=True)
-    return Plan(study, points, pipeline, sample_reducers(events, rows, replicates), int(seed))
+    return Plan(study, points, pipeline, sample_reducers(events, rows, replicates, octaves), int(seed))

@@ -1,0 +1,80 @@
+"""A Pareto front: its points, the stairs that they make, and what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..outputs import UNITS
+from .style import NEUTRAL, PALETTE, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..streaming.pareto import Front
+
+_TOLD = 6  # points with a number, told in the list beside the picture
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def pareto_figure(
+    front: Front,
+    x: str,
+    y: str,
+    *,
+    by: str | None = None,
+    labels: Sequence[Any] | None = None,
+    describe: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """The front in two of its outputs.
+
+    Args:
+        front: the result of a `Pareto` reducer that minimises x and y (and perhaps a third output).
+        x, y: the outputs on the axes.
+        by: an input or output that gives points their colour and mark.
+        labels: texts for the values 0, 1, ... of `by`, where it is a choice.
+        describe: inputs that are told of the ends, and of points evenly between them.
+        title: above the figure.
+    """
+    figure = new_figure(12.0, 6.5)
+    axis = figure.subplots()
+    columns = {**front.inputs, **front.outputs}
+    order = np.argsort(columns[x], kind="stable")
+    across, up = columns[x][order], columns[y][order]
+    axis.step(across, np.minimum.accumulate(up), where="post", color=NEUTRAL, linewidth=1.2, zorder=1)
+    if by is None:
+        axis.scatter(across, up, s=42, color=PALETTE[0], zorder=2)
+    else:
+        values = columns[by][order]
+        for index, value in enumerate(np.unique(values)):
+            here = values == value
+            name = labels[int(value)] if labels is not None else f"{value:g}"
+            axis.scatter(across[here], up[here], s=48, color=PALETTE[index % len(PALETTE)], edgecolor="white",
+                         linewidth=0.6, marker=_MARKS[index % len(_MARKS)], label=str(name), zorder=2)
+        axis.legend(title=by, frameon=False, loc="upper right")
+    for place, (key, low) in ((axis.set_xlabel, (x, across)), (axis.set_ylabel, (y, up))):
+        place(f"{key} [{UNITS[key]}]" if key in UNITS else key)
+        if low.min(initial=np.inf) > 0 and low.max(initial=0) > 30 * low.min(initial=np.inf):
+            (axis.set_xscale if key == x else axis.set_yscale)("log")
+    if describe and len(across):
+        _tell(axis, front, order, across, up, describe)
+    more = "" if front.exact else f"; thinned: {front.dropped:,} points left out"
+    axis.set_title(f"{title or f'{y} against {x}'} ({len(across)} points{more})", loc="left", fontsize=14,
+                   fontweight="bold")
+    tidy(axis, "both")
+    return figure
+
+
+def _tell(axis: Any, front: Front, order: np.ndarray, x: np.ndarray, y: np.ndarray, describe: Sequence[str]) -> None:
+    shown = np.unique(np.round(np.linspace(0, len(order) - 1, min(_TOLD, len(order)))).astype(int))
+    lines = ["  ".join(name.split(".")[-1] for name in describe)]
+    for number, place in enumerate(shown, start=1):
+        values = "  ".join(f"{front.inputs[name][order[place]]:g}" for name in describe)
+        lines.append(f"{number}: {values}")
+        axis.annotate(str(number), (x[place], y[place]), xytext=(-4, -14), textcoords="offset points", fontsize=10,
+                      fontweight="bold")
+    axis.text(0.985, 0.6, "\n".join(lines), transform=axis.transAxes, ha="right", va="top", fontsize=10,
+              bbox={"facecolor": "white", "edgecolor": "#BBBBBB", "pad": 6})
