@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from fitted_table import write_table
 from measured_runs import MeasuredStep, column, others, steps
-from rl_prediction import LOGIT, NAMES, SPREAD, RevisedSteps, coefficients_of, published_seconds
+from rl_prediction import LOGIT, NAMES, SPREAD, RevisedSteps, Seconds, coefficients_of, published_seconds
 from scipy.optimize import least_squares
 
 from tinker_nomics.boundary import x64
 from tinker_nomics.cli.text_table import table
-from tinker_nomics.formulas.own_step import StepTimes
 
 STARTS = 6
 SCATTER = 0.25  # standard deviation of ln(predicted/measured) that a row is believed to have
@@ -103,7 +102,7 @@ def left_out(
     return predicted
 
 
-def bracketed(rows: Sequence[MeasuredStep], vector: np.ndarray) -> list[tuple[MeasuredStep, StepTimes, np.ndarray]]:
+def bracketed(rows: Sequence[MeasuredStep], vector: np.ndarray) -> list[tuple[MeasuredStep, Seconds, np.ndarray]]:
     """Every bracketed row with the step of each corner: the revised edition's parts, the published one's total."""
     found = []
     for row in rows:
@@ -113,7 +112,7 @@ def bracketed(rows: Sequence[MeasuredStep], vector: np.ndarray) -> list[tuple[Me
     return found
 
 
-def print_bracket(row: MeasuredStep, times: StepTimes, published: np.ndarray) -> None:
+def print_bracket(row: MeasuredStep, times: Seconds, published: np.ndarray) -> None:
     """A bracketed row: ranges over its corners beside what is measured, phase by phase where that is known."""
     total = np.asarray(times.total)
     middle = float(np.exp(np.mean(np.log(total))))

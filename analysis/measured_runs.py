@@ -16,7 +16,7 @@ import numpy as np
 
 from tinker_nomics import catalog
 from tinker_nomics.config import ChipFigures
-from tinker_nomics.formulas.figures import ClusterFigures, ModelFigures
+from tinker_nomics.formulas.figures import ModelFigures
 from tinker_nomics.model_figures import model_figures
 
 PATH = Path(__file__).parent / "measured_runs.toml"
@@ -131,19 +131,4 @@ def chip_columns(rows: Sequence[MeasuredStep]) -> ChipFigures:
         np.array([chip.bandwidth for chip in chips], dtype=np.float64),
         np.array(memory, dtype=np.float64),
         np.array([chip.matrix_rate for chip in chips], dtype=np.float64),
-    )
-
-
-def cluster_columns(rows: Sequence[MeasuredStep], decode_efficiency: Any, block_seconds: Any, token_seconds: Any,
-                    prefill_efficiency: float) -> ClusterFigures:
-    """The rows' clusters, stacked, with the engine's figures."""
-    return ClusterFigures(
-        chip=chip_columns(rows),
-        gpus=column(rows, "gpus"),
-        tensor_parallel=column(rows, "tensor_parallel"),
-        engine_memory_fraction=column(rows, "engine_memory_fraction"),
-        decode_efficiency=decode_efficiency,
-        block_seconds=block_seconds,
-        token_seconds=token_seconds,
-        prefill_efficiency=prefill_efficiency,
     )

@@ -88,6 +88,18 @@ def kv_bytes_heuristic(v: Values):
     return 16_000 * (v["model.active_parameters"] / 1e9)
 
 
+def kv_bytes(v: Values, switches=frozenset(), ops: Ops = PLAIN):
+    """Cache per token of a decoded token's context; from the architecture, windows and state are spread over it."""
+    if "kv_bytes" not in switches:
+        return kv_bytes_heuristic(v)
+    context = decode_context(v)
+    window = v.get("model.window")
+    seen = context if window is None else ops.pick(context < window, context, window)
+    windowed = (v.get("model.window_kv_bytes_per_token") or 0.0) if ops is PLAIN else v["model.window_kv_bytes_per_token"]
+    state = (v.get("model.state_bytes_per_sequence") or 0.0) if ops is PLAIN else v["model.state_bytes_per_sequence"]
+    return v["model.kv_bytes_per_token"] + (windowed * seen + state + state) / context
+
+
 def decode_context(v: Values):
     output = output_tokens_per_turn(v)
     before = 0.5 * (effective_turns(v) - 1) * (output + v["workload.observation_tokens"])
@@ -205,7 +217,7 @@ def sandbox_cost(v: Values):
 def evaluate(v: Values, choices: Choices = PUBLISHED, ops: Ops = PLAIN) -> dict[str, Any]:
     """Every output of an estimate by its dotted name."""
     k = v["schedule.max_steps_off_policy"]
-    kv = v["model.kv_bytes_per_token"] if "kv_bytes" in choices.switches else kv_bytes_heuristic(v)
+    kv = kv_bytes(v, choices.switches, ops)
     sampled, trained, read = rollout_tokens(v), train_tokens(v), prefill_tokens(v)
     box, multiplier = sandbox_cost(v), v["workload.recipe_multiplier"]
     bill = [stream_cost(sampled, v["prices.sample"]), stream_cost(trained, v["prices.train"])]
@@ -270,7 +282,7 @@ def evaluate(v: Values, choices: Choices = PUBLISHED, ops: Ops = PLAIN) -> dict[
 def difference_scales(v: Values, choices: Choices = PUBLISHED, ops: Ops = PLAIN) -> dict[str, Any]:
     """For each output that is a difference, the size of its terms: what rounding is relative to."""
     out = evaluate(v, choices, ops)
-    kv = v["model.kv_bytes_per_token"] if "kv_bytes" in choices.switches else kv_bytes_heuristic(v)
+    kv = kv_bytes(v, choices.switches, ops)
     return {
         "difference.total": out["self_hosted.total"] + out["tinker.total"],
         "branches.decode_roof": bandwidth_side(v, kv) + compute_side(v),

@@ -21,7 +21,7 @@ from tinker_nomics import cost_model
 from tinker_nomics.assumptions import Assumptions
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import Config, copy_with, replace, set_paths
-from tinker_nomics.outputs import UNITS, by_path
+from tinker_nomics.outputs import PUBLISHED_OUTPUTS, by_path
 from tinker_nomics.parameters import registry
 
 COUNT = 2000
@@ -70,7 +70,7 @@ def test_estimate_equals_the_oracle_and_names_every_output():
     config = hand_config()
     values = {**config.to_dict(), "prices.cached_prefill": 0.0}
     got = by_path(tn.estimate(config))
-    assert set(got) == set(UNITS)
+    assert set(got) == set(PUBLISHED_OUTPUTS)
     for name, value in oracle.evaluate(values).items():
         assert got[name] == pytest.approx(value, rel=1e-12, abs=1e-9)
         assert type(got[name]) is float
@@ -156,7 +156,7 @@ def test_slopes_are_finite_at_every_switch_value(name, derivative):
     leaves = np.array(jax.tree.leaves(set_paths(hand_config(), SWITCH_VALUES[name])))
     with x64():
         slopes = np.asarray(_slopes(derivative)(leaves))
-    assert slopes.shape == (len(UNITS), len(leaves))
+    assert slopes.shape == (len(PUBLISHED_OUTPUTS), len(leaves))
     assert np.isfinite(slopes).all()
 
 

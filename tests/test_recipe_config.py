@@ -109,6 +109,6 @@ def test_a_run_of_ones_own_needs_no_recipe():
         tn.Config.from_toml('[choices]\nmodel = "Qwen3-8B"\nprices = 2026-01-05\n')
     text = (
         '[choices]\nmodel = "Qwen3-8B"\nprices = 2026-01-05\n[workload]\nprompts_per_step = 64\n'
-        "rollouts_per_prompt = 16\ncompletion_tokens = 512\nprompt_tokens = 200\nsteps = 180\n"
+        "rollouts_per_prompt = 16\ncompletion_tokens = 512\nmax_completion_tokens = 512\nprompt_tokens = 200\nsteps = 180\n"
     )
     assert tn.Config.from_toml(text).to_dict() == worked().to_dict()

@@ -15,7 +15,7 @@ from random_configs import random_values, row
 import tinker_nomics as tn
 from tinker_nomics import sweeping
 from tinker_nomics.config import TRAINING_KINDS, replace
-from tinker_nomics.outputs import UNITS, by_path
+from tinker_nomics.outputs import PUBLISHED_OUTPUTS, by_path
 from tinker_nomics.sweep_points import ROW_CHUNK, GridPoints
 from tinker_nomics.sweeping import sweep
 
@@ -45,7 +45,7 @@ def _assert_equal_to_estimates(batch: tn.Sweep) -> None:
 
 def test_a_grid_is_one_estimate_after_the_other():
     batch = sweep(hand_config(), AXES)
-    assert batch.shape == (3, 2, 4, 2) and set(batch.outputs) == set(UNITS)
+    assert batch.shape == (3, 2, 4, 2) and set(batch.outputs) == set(PUBLISHED_OUTPUTS)
     assert all(batch[name].dtype == np.float64 and batch[name].shape == batch.shape for name in batch.outputs)
     _assert_equal_to_estimates(batch)
 

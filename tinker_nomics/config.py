@@ -33,6 +33,11 @@ class Workload(eqx.Module):
     failure_rate: Number
     failure_extra_turns: Number
     recipe_multiplier: Number
+    max_completion_tokens: Number = None
+    length_p99_over_p50: Number = None
+    cache_hit_turns: Number = None
+    cache_hit_group: Number = None
+    strips_thinking: Number = None
 
 
 class Model(eqx.Module):
@@ -44,6 +49,21 @@ class Model(eqx.Module):
     kv_bytes_per_token: Number
     lora_parameters_per_rank: Number
     lora_parameters_per_rank_published: Number
+    matrix_parameters: Number = None
+    lookup_bytes: Number = None
+    expert_bytes: Number = None
+    experts: Number = None
+    experts_per_token: Number = None
+    blocks: Number = None
+    hidden: Number = None
+    kv_heads: Number = None
+    window_kv_bytes_per_token: Number = None
+    window: Number = None
+    state_bytes_per_sequence: Number = None
+    attention_flops: Number = None
+    window_attention_flops: Number = None
+    decode_attention_flops: Number = None
+    lora_used_per_rank: Number = None
 
 
 class Prices(eqx.Module):
@@ -64,6 +84,34 @@ class ChipFigures(eqx.Module):
     matrix_rate: Number
 
 
+class Engine(eqx.Module):
+    """The rollout engine of the revised edition: its width, its share of the memory, how near its roof it comes."""
+
+    tensor_parallel: Number = None
+    memory_fraction: Number = None
+    sequences: Number = None
+    decode_efficiency: Number = None
+    block_seconds: Number = None
+    token_seconds: Number = None
+    prefill_efficiency: Number = None
+
+
+class Trainer(eqx.Module):
+    """The trainer of the revised edition: its MFU surface, its own seconds, what it computes besides, what it holds."""
+
+    mfu_dense: Number = None
+    mfu_moe: Number = None
+    mfu_power: Number = None
+    fixed_seconds: Number = None
+    sync_rate: Number = None
+    recompute: Number = None
+    logprob_passes: Number = None
+    reference_parameters: Number = None
+    reward_parameters: Number = None
+    tokens_in_flight: Number = None
+    buffer_bytes: Number = None
+
+
 class Cluster(eqx.Module):
     """GPUs of one's own: how many, what they cost, what share of their roofline is reached."""
 
@@ -73,12 +121,18 @@ class Cluster(eqx.Module):
     mfu: Number
     prefix_cache_hit_rate: Number
     chip: ChipFigures
+    engine: Engine = Engine()
+    trainer: Trainer = Trainer()
 
 
 class Schedule(eqx.Module):
     """How rollouts and training overlap: the staleness bound k, and the kind of pipeline."""
 
     max_steps_off_policy: Number
+    rollout_share: Number = None
+    minibatches: Number = None
+    rho: Number = None
+    variation: Number = None
     kind: str = eqx.field(static=True, default="auto")
 
 
@@ -99,6 +153,21 @@ class Sandbox(eqx.Module):
     price_per_gib_second: Number
 
 
+class PublishedPrices(eqx.Module):
+    """One model's row of the published page's one table [USD per million tokens]; None where it does not list it."""
+
+    prefill: Number = None
+    sample: Number = None
+    train: Number = None
+
+
+class Evaluation(eqx.Module):
+    """Evaluations during the run: rollouts of one, and the steps between two."""
+
+    sequences: Number = None
+    every: Number = None
+
+
 @dataclass(frozen=True, eq=False)
 class Provenance:
     """Where the numbers come from, for people. It equals every other, so that it never causes a new trace."""
@@ -115,7 +184,7 @@ class Provenance:
         return 0
 
 
-SCHEDULE_KINDS = ("auto", "sync", "stream_minibatch", "async")
+SCHEDULE_KINDS = ("auto", "sync", "stream_minibatch", "async", "partial")
 TRAINING_KINDS = ("lora", "full")
 
 
@@ -135,6 +204,8 @@ class Config(eqx.Module):
     sandbox: Sandbox
     assumptions: Assumptions = eqx.field(static=True)
     provenance: Provenance = eqx.field(static=True)
+    published_prices: PublishedPrices = PublishedPrices()
+    evaluation: Evaluation = Evaluation()
 
     @classmethod
     def from_recipe(cls, recipe: str, **choices: Any) -> Config:
@@ -255,12 +326,14 @@ def problems_of(config: Config) -> list[Problem]:
     if config.lora.training not in TRAINING_KINDS:
         problems.append(Problem("lora.training", config.lora.training, f"one of {', '.join(TRAINING_KINDS)} is allowed"))
     k = config.schedule.max_steps_off_policy
-    if config.schedule.kind in ("sync", "stream_minibatch") and not is_array(k) and k and k > 0:
+    if config.schedule.kind in ("sync", "stream_minibatch", "partial") and not is_array(k) and k and k > 0:
         problems.append(
             Problem("schedule.kind", config.schedule.kind, f"it is on-policy, but schedule.max_steps_off_policy is {k:g}",
                     'Take "async" (or "auto"), or k = 0.')
         )
-    return problems + _sandbox_problems(config) + _model_problems(config)
+    from .switch_checks import switch_problems
+
+    return problems + _sandbox_problems(config) + _model_problems(config) + switch_problems(config)
 
 
 def _sandbox_problems(config: Config) -> list[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ def to_toml(config: Config) -> str:
     lines = ["# a tinker_nomics run; numbers may carry a unit, as in \"3.35 TB/s\" or \"$2.50/h\"", _EDITING, "[choices]"]
     lines += [f"{name} = {_value(value)}" for name, value in chosen.items() if value is not None]
     section = ""
-    for path, parameter in registry().items():
+    for path in sorted(registry(), key=_group_order()):
+        parameter = registry()[path]
         group, _, name = path.rpartition(".")
         if group != section:
             lines += ["", f"[{group}]"]
@@ -46,6 +47,12 @@ def to_toml(config: Config) -> str:
         comment = "  # " + parameter.unit + "; " + origin.replace("\n", " ")
         lines.append(f"# {name} is absent{comment[3:]}" if value is None else f"{name} = {_value(value)}{comment}")
     return "\n".join(lines) + "\n"
+
+
+def _group_order() -> Callable[[str], int]:
+    """Paths of one table together, tables in the order of their first path."""
+    groups = list(dict.fromkeys(path.rpartition(".")[0] for path in registry()))
+    return lambda path: groups.index(path.rpartition(".")[0])
 
 
 def _assumptions_value(assumptions: Assumptions) -> Any:

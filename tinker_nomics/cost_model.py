@@ -10,13 +10,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .assumptions import Assumptions, either
+from .assumptions import Assumptions, either, may_be_on
 from .boundary import x64
-from .config import Config, copy_with
-from .formulas import api_billing, lora, memory, rollout, sandbox, schedule, tokens, training
+from .config import Config, Number, copy_with, get
+from .formulas import api_billing, lora, rollout, sandbox, schedule, tokens, trained_tokens, training
+from .formulas.decode_step import cache_read
+from .formulas.staleness_queue import billed_multiplier
 from .notes import notes_of
-from .outputs import Difference, Estimate, LoraSize, MemoryNeed, SelfHosted, Staleness, TinkerCost, Tokens
+from .outputs import Difference, Estimate, LoraSize, SelfHosted, Staleness, TinkerCost, Tokens
+from .own_run import cached, has_steps, own_run, per_rank
+from .parameters import registry
 from .plain_config import checked, not_plain, overflow
+from .run_memory import run_memory
+from .switched_figures import rollout_model
+from .tinker_queue import queue_discards
 
 
 def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate:
@@ -27,21 +34,24 @@ def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate
         assumptions: in place of the config's own; a traced switch computes both editions and selects.
 
     Returns:
-        An Estimate whose leaves have the broadcast shape of what they depend on; nothing is checked here.
+        An Estimate whose leaves have the broadcast shape of what they depend on; nothing is checked here. What only
+        some assumptions have is None where they are off.
 
     **Kinks:** those of the formulas; `branches` holds the margin of each.
     """
     switches = config.assumptions if assumptions is None else assumptions
-    work, model, cluster = config.workload, config.model, config.cluster
-    streams = Tokens(tokens.rollout_tokens(work), tokens.train_tokens(work), tokens.prefill_tokens(work))
-    kv = either(switches.kv_bytes, lambda: rollout.kv_bytes_heuristic(model.active_parameters),
-                lambda: model.kv_bytes_per_token)
+    work = config.workload
+    staleness, queue_branch = queue_discards(config, switches)
+    abort, abort_branch = schedule.abort_rate(config.schedule)
+    streams = _streams(config, switches, staleness)
     box = sandbox.sandbox_cost(tokens.rollouts(work), config.sandbox)
     adapter = _adapter(config, switches)
-    tinker = _tinker(config, streams, box, adapter)
-    abort, abort_branch = schedule.abort_rate(config.schedule)
-    own, own_branches = _self_hosted(config, streams, kv, abort, box)
-    need, memory_branches = _memory(config, kv)
+    tinker = _tinker(config, switches, streams, box, adapter, staleness)
+    kv = _kv(config, switches)
+    own_box = box * _everything(switches, schedule.abort_multiplier(abort))
+    run = own_run if has_steps(switches) else _self_hosted
+    own, own_branches = run(config, switches, streams, abort, own_box)
+    need, memory_branches = run_memory(config, switches, kv)
     return Estimate(
         tokens=streams,
         tinker=tinker,
@@ -49,28 +59,83 @@ def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate
         difference=Difference(own.total - tinker.total),
         memory=need,
         lora=adapter,
-        staleness=Staleness(abort),
-        branches={**own_branches, **abort_branch, **memory_branches},
+        staleness=copy_with(staleness, {"abort_rate": abort}),
+        branches={**own_branches, **abort_branch, **memory_branches, **queue_branch},
     )
 
 
-def _tinker(config: Config, streams: Tokens, box: Any, adapter: LoraSize) -> TinkerCost:
-    prices = config.prices
-    sampled = api_billing.stream_cost(streams.rollout, prices.sample)
-    trained = api_billing.stream_cost(streams.train, prices.train)
-    prefilled = api_billing.stream_cost(streams.prefill, prices.prefill)
-    stored = None if adapter.checkpoint_bytes is None else api_billing.storage_per_month(adapter.checkpoint_bytes, prices)
-    total = (sampled + trained + prefilled + box) * config.workload.recipe_multiplier
-    return TinkerCost(sampled, trained, prefilled, box, stored, total)
+def _streams(config: Config, switches: Assumptions, staleness: Staleness) -> Tokens:
+    """Tokens of the run: what training keeps, and beside it what is cached and what is thrown away."""
+    work = config.workload
+    sampled = tokens.rollout_tokens(work)
+
+    def whole() -> Number:
+        return jnp.where(work.strips_thinking > 0, trained_tokens.sequences_by_turn(work), trained_tokens.whole_sequences(work))
+
+    trained = either(switches.whole_sequences, lambda: tokens.train_tokens(work), whole)
+    found = either(switches.cached_prefill, lambda: 0.0, lambda: cached(config)) if may_be_on(switches.cached_prefill) else None
+    thrown = None if staleness.discarded is None else sampled * (billed_multiplier(staleness.discarded) - 1)
+    return Tokens(sampled, trained, tokens.prefill_tokens(work), found, thrown)
 
 
-def _self_hosted(config: Config, streams: Tokens, kv: Any, abort: Any, box: Any) -> tuple[SelfHosted, dict[str, Any]]:
+def _everything(switches: Assumptions, more: Number) -> Number:
+    """By how much prefill and sandboxes are multiplied where `more` rollouts are sampled for each that is kept."""
+    return either(switches.abort_everything, lambda: 1.0, lambda: more)
+
+
+def _kv(config: Config, switches: Assumptions) -> Number:
+    """Bytes of cache per token of context; where it comes from the architecture, state and windows are spread over it."""
+
+    def architecture() -> Number:
+        context = rollout.decode_context(config.workload)
+        return cache_read(context, rollout_model(config, Assumptions(kv_bytes=True))) / context
+
+    return either(switches.kv_bytes, lambda: rollout.kv_bytes_heuristic(config.model.active_parameters), architecture)
+
+
+def _price(config: Config, switches: Assumptions, stream: str) -> Number:
+    """USD per million tokens: of the run's own list, or of the page's one table where that lists the model."""
+    dated, page = getattr(config.prices, stream), getattr(config.published_prices, stream)
+    if page is None:
+        return dated
+    return either(switches.dated_prices, lambda: page, lambda: dated)
+
+
+def _tinker(
+    config: Config, switches: Assumptions, streams: Tokens, box: Number, adapter: LoraSize, staleness: Staleness
+) -> TinkerCost:
+    again = 1.0 if staleness.discarded is None else billed_multiplier(staleness.discarded)
+    everything = _everything(switches, again)
+    sampled = api_billing.stream_cost(streams.rollout, _price(config, switches, "sample")) * again
+    trained = api_billing.stream_cost(streams.train, _price(config, switches, "train"))
+    found, cheap = streams.cached, config.prices.cached_prefill
+    prefilled = api_billing.stream_cost(streams.prefill if found is None else streams.prefill - found,
+                                        _price(config, switches, "prefill")) * everything
+    cached_cost = None
+    if found is not None:
+        # without cached tokens no cached price is needed, and a list that has none says so as None, or as NaN in a sweep
+        cost = api_billing.stream_cost(found, jnp.nan if cheap is None else cheap) * everything
+        cached_cost = jnp.where(found == 0, 0.0, cost)
+        prefilled = prefilled + cached_cost
+    stored = None
+    if adapter.checkpoint_bytes is not None:
+        stored = api_billing.storage_per_month(adapter.checkpoint_bytes, config.prices)
+    boxed = box * everything
+    total = (sampled + trained + prefilled + boxed) * config.workload.recipe_multiplier
+    return TinkerCost(sampled, trained, prefilled, boxed, stored, total, cached_cost)
+
+
+def _self_hosted(
+    config: Config, switches: Assumptions, streams: Tokens, abort: Number, box: Number
+) -> tuple[SelfHosted, dict[str, Number]]:
+    """The published chapters: speeds of the whole run, of the whole cluster."""
     work, model, cluster = config.workload, config.model, config.cluster
-    decode_speed, roof = rollout.rollout_tokens_per_second(work, model, cluster, kv)
+    decode_speed, roof = rollout.rollout_tokens_per_second(work, model, cluster, _kv(config, switches))
     train_speed = training.train_tokens_per_second(model, cluster, config.lora)
-    sampled = streams.rollout * schedule.abort_multiplier(abort)
-    prefill = rollout.uncached_prefill(streams.prefill, cluster)
-    decode_hours = rollout.hours(sampled, decode_speed)
+    more = schedule.abort_multiplier(abort)
+    read = streams.prefill if streams.cached is None else streams.prefill - streams.cached
+    prefill = rollout.uncached_prefill(read, cluster) * _everything(switches, more)
+    decode_hours = rollout.hours(streams.rollout * more, decode_speed)
     prefill_hours = rollout.hours(prefill, rollout.prefill_tokens_per_second(model, cluster))
     rollout_hours = decode_hours + prefill_hours
     train_hours = rollout.hours(streams.train, train_speed)
@@ -92,38 +157,39 @@ def _self_hosted(config: Config, streams: Tokens, kv: Any, abort: Any, box: Any)
     return own, {**roof, **overlap}
 
 
-def _memory(config: Config, kv: Any) -> tuple[MemoryNeed, dict[str, Any]]:
-    weights = memory.training_and_rollout_bytes(config.model, config.lora)
-    needed, margins = memory.min_gpus(weights, config.cluster)
-    cache_bytes = memory.kv_cache_bytes(config.workload, kv)
-    margins["kv_fits"] = memory.kv_room(cache_bytes, config.model, config.cluster)
-    fits = [jnp.where(margins[name] >= 0, 1.0, 0.0) for name in ("weights_fit", "kv_fits")]
-    return MemoryNeed(needed, weights, cache_bytes, *fits), margins
-
-
 def _adapter(config: Config, switches: Assumptions) -> LoraSize:
-    if config.lora.training == "full":
+    counted = None if config.lora.training == "full" else per_rank(config, switches)
+    if counted is None:
         return LoraSize(None, None)
-    per_rank = either(switches.lora_parameters, lambda: config.model.lora_parameters_per_rank_published,
-                      lambda: config.model.lora_parameters_per_rank)
-    if per_rank is None:
-        return LoraSize(None, None)
-    parameters = lora.adapter_parameters(per_rank, config.lora)
+    parameters = lora.adapter_parameters(counted, config.lora)
     return LoraSize(parameters, lora.checkpoint_bytes(parameters))
 
 
+def read_leaves(config: Config) -> tuple[int, ...]:
+    """Places, among the leaves of a configuration, of those that its edition reads."""
+    there = [parameter for path, parameter in registry().items() if get(config, path) is not None]
+    return tuple(place for place, parameter in enumerate(there) if parameter.read_by(config.assumptions))
+
+
 @cache
-def _flat_model(structure: Any) -> tuple[Any, Any]:
-    """The jitted model of one pytree structure, vector in, vector out, and the structure of what comes out."""
+def _flat_model(structure: Any) -> tuple[Any, Any, tuple[int, ...]]:
+    """The jitted model of one pytree structure, the structure of what comes out, and the places of the leaves to give.
+
+    The vector holds only what the edition reads: a program with twice the inputs takes five times as long to start.
+    """
+    count = structure.num_leaves
+    read = read_leaves(jax.tree.unflatten(structure, [0.0] * count))
 
     def model(vector: jax.Array) -> Estimate:
-        return evaluate(jax.tree.unflatten(structure, list(vector)))
+        leaves: list[Any] = [jnp.nan] * count  # so that nothing can read another leaf unnoticed
+        for value, place in zip(vector, read, strict=True):
+            leaves[place] = value
+        return evaluate(jax.tree.unflatten(structure, leaves))
 
-    count = structure.num_leaves
     with x64():
-        shape = jax.eval_shape(model, jax.ShapeDtypeStruct((count,), np.float64))
+        shape = jax.eval_shape(model, jax.ShapeDtypeStruct((len(read),), np.float64))
     flat = jax.jit(lambda vector: jnp.stack([jnp.asarray(leaf) for leaf in jax.tree.leaves(model(vector))]))
-    return flat, jax.tree.structure(shape)
+    return flat, jax.tree.structure(shape), read
 
 
 def estimate(config: Config) -> Estimate:
@@ -141,9 +207,9 @@ def estimate(config: Config) -> Estimate:
     The first call of a structure traces and compiles; further ones with other numbers do not.
     """
     leaves, structure = jax.tree.flatten(checked(config, "estimate"))
-    flat, shape = _flat_model(structure)
+    flat, shape, read = _flat_model(structure)
     try:
-        vector = np.array(leaves, dtype=np.float64)
+        vector = np.array([leaves[place] for place in read], dtype=np.float64)
     except (TypeError, ValueError):
         raise not_plain(config, "estimate") from None
     with x64():

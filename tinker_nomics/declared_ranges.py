@@ -10,7 +10,8 @@ from . import catalog
 from .config import Config, get
 from .errors import TinkerNomicsError, listed
 from .parameters import DeclaredRange, Parameter, canonical_path, registry
-from .uncertainty import Distribution, LogNormal, Triangular, Uniform
+from .uncertainty import Distribution, LogNormal, Normal, Triangular, Uniform
+from .uncertainty.distribution_base import Z90
 
 LOW, HIGH = 0.1, 0.9  # the quantiles between which every bar of a tornado runs
 
@@ -34,8 +35,15 @@ class Span:
 
 
 def distribution_of(declared: DeclaredRange, parameter: Parameter) -> Distribution:
-    """A registry's range as a distribution; one without a shape is uniform."""
+    """A registry's range as a distribution; a uniform one by its P10 and P90 reaches beyond them on either side."""
     figures, whole = declared.figures, parameter.kind == "integer"
+    if declared.distribution == "normal":
+        spread = (figures["p90"] - figures["p10"]) / (2 * Z90)
+        return Normal((figures["p10"] + figures["p90"]) / 2, spread, integer=whole, source=declared.source)
+    if declared.distribution == "uniform" and "p10" in figures:
+        beyond = (figures["p90"] - figures["p10"]) / 8
+        low, high = max(figures["p10"] - beyond, parameter.low), min(figures["p90"] + beyond, parameter.high)
+        return Uniform(low, high, integer=whole, source=declared.source)
     if declared.distribution == "log_normal":
         return LogNormal.from_quantiles(**figures, integer=whole, source=declared.source)
     if declared.distribution == "triangular":
@@ -54,7 +62,7 @@ def declared_distributions(config: Config, given: Mapping[str, Distribution] | N
     """
     found: dict[str, Distribution] = {}
     for path, parameter in registry().items():
-        if parameter.role != "uncertainty":
+        if parameter.role != "uncertainty" or get(config, path) is None or not parameter.read_by(config.assumptions):
             continue
         for declared in parameter.ranges:
             condition = declared.condition
@@ -117,7 +125,7 @@ def spans(
     undeclared = []
     for path, parameter in registry().items():
         value = get(config, path)
-        if path in found or value is None:
+        if path in found or value is None or not parameter.read_by(config.assumptions):
             continue
         if parameter.role == "lever":
             span = lever_span(parameter, value)

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from .architecture import Architecture
 from .errors import TinkerNomicsError
-from .formulas.figures import ModelFigures
 from .layer_groups import Attention, LatentAttention, Moe
+
+if TYPE_CHECKING:
+    from .formulas.figures import ModelFigures
 
 
 def model_figures(architecture: Architecture, bytes_per_weight: float = 2.0) -> ModelFigures:
-    """The figures of a model.
+    """The figures of a model, as the pytree that the formulas take; the window is infinite where no layer has one.
+
+    Args and Raises: those of `figure_values`.
+    """
+    from .formulas.figures import ModelFigures  # imports JAX, which reading a catalog does not
+
+    values = figure_values(architecture, bytes_per_weight)
+    return ModelFigures(**{**values, "window": math.inf if values["window"] is None else values["window"]})
+
+
+def figure_values(architecture: Architecture, bytes_per_weight: float = 2.0) -> dict[str, float | None]:
+    """The figures of a model by name.
 
     Args:
         architecture: the geometry.
@@ -29,7 +43,7 @@ def model_figures(architecture: Architecture, bytes_per_weight: float = 2.0) -> 
     routed = {id(group): float(_routed(group, architecture.hidden)) for group in mixtures}
     largest = max(mixtures, key=lambda group: routed[id(group)], default=None)
     heads = [group.kv_heads if isinstance(group, Attention) else 1 for group in attention]
-    return ModelFigures(
+    return dict(
         parameters=architecture.parameters,
         matrix_parameters=architecture.active_matrix_parameters,
         weight_bytes=bytes_per_weight * architecture.parameters,
@@ -42,7 +56,7 @@ def model_figures(architecture: Architecture, bytes_per_weight: float = 2.0) -> 
         kv_heads=float(min(heads)),
         kv_bytes_per_token=architecture.kv_bytes_per_token,
         window_kv_bytes_per_token=architecture.window_kv_bytes_per_token,
-        window=architecture.window or math.inf,
+        window=architecture.window,
         state_bytes_per_sequence=architecture.state_bytes_per_sequence,
         attention_flops=architecture.attention_flops_per_context_token,
         window_attention_flops=architecture.window_attention_flops_per_context_token,

@@ -26,15 +26,20 @@ class _Named(eqx.Module):
 
 
 class Tokens(_Named):
-    """Token streams of the whole run [tokens]."""
+    """Token streams of the whole run [tokens]. `prefill` holds the cached ones; discarded ones are beside `rollout`."""
 
     rollout: Number
     train: Number
     prefill: Number
+    cached: Number = None
+    discarded: Number = None
 
 
 class TinkerCost(_Named):
-    """Tinker's bill by stream [USD]; storage of one checkpoint beside it [USD per month]."""
+    """Tinker's bill by stream [USD]; storage of one checkpoint beside it [USD per month].
+
+    `cached_prefill` is the part of `prefill` that is billed at the cached price.
+    """
 
     rollout: Number
     train: Number
@@ -42,10 +47,15 @@ class TinkerCost(_Named):
     sandbox: Number
     storage_per_month: Number
     total: Number
+    cached_prefill: Number = None
 
 
 class SelfHosted(_Named):
-    """The same run on own GPUs: speeds [tokens/s of the cluster], phases [h], cost [USD]."""
+    """The same run on own GPUs: speeds [tokens/s of the cluster], phases [h], cost [USD].
+
+    The last five are there where steps are priced one by one: `share` of the GPUs that rollouts have [1], hours of the
+    decode that only the longest rollouts last, hours of the trainer's own and of weight syncs, and the MFU of training.
+    """
 
     rollout_tokens_per_second: Number
     train_tokens_per_second: Number
@@ -58,6 +68,11 @@ class SelfHosted(_Named):
     overlap_speedup: Number
     sandbox: Number
     total: Number
+    share: Number = None
+    tail_hours: Number = None
+    fixed_hours: Number = None
+    sync_hours: Number = None
+    mfu: Number = None
 
 
 class Difference(_Named):
@@ -67,13 +82,22 @@ class Difference(_Named):
 
 
 class MemoryNeed(_Named):
-    """GPUs needed, bytes of weights (all copies and overhead) and cache; the flags are 1.0 where it fits, else 0.0."""
+    """GPUs needed, bytes of weights (all copies and overhead) and cache; the flags are 1.0 where it fits, else 0.0.
+
+    The last five are there where memory is itemised: sequences that a replica runs at a time, GPUs of a replica and of
+    the trainer, bytes of the trainer's activations, and of what it trains with gradients and moments.
+    """
 
     min_gpus: Number
     weights_bytes: Number
     kv_cache_bytes: Number
     weights_fit: Number
     kv_fits: Number
+    concurrency: Number = None
+    engine_gpus: Number = None
+    trainer_gpus: Number = None
+    activation_bytes: Number = None
+    trained_bytes: Number = None
 
 
 class LoraSize(_Named):
@@ -84,9 +108,15 @@ class LoraSize(_Named):
 
 
 class Staleness(_Named):
-    """Share of sampled tokens that are thrown away as too stale."""
+    """Shares of what is sampled that is thrown away as too stale: on own GPUs, and by Tinker's queue.
+
+    `discarded` is zero where rho or the variation is not given; then `discarded_low` and `_high` are its range.
+    """
 
     abort_rate: Number
+    discarded: Number = None
+    discarded_low: Number = None
+    discarded_high: Number = None
 
 
 class Estimate(_Named):
@@ -108,12 +138,22 @@ class Estimate(_Named):
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Every number as nested plain floats: `estimate.to_dict()["tinker"]["total"]`."""
+        named = ((group, getattr(self, group)) for group in GROUPS)
         return {
-            group: {name: None if value is None else float(value) for name, value in _members(getattr(self, group))}
-            for group in GROUPS
+            group: {
+                name: value if value.__class__ is float or value is None else float(value)
+                for name, value in (members if group == "branches" else members.__dict__).items()
+                if value is not None or name not in _REVISED
+            }
+            for group, members in named
         }
 
 
+# outputs that only some assumptions have; an edition without them leaves them out, where others say None
+_REVISED = frozenset({
+    "cached", "discarded", "cached_prefill", "share", "tail_hours", "fixed_hours", "sync_hours", "mfu", "concurrency",
+    "engine_gpus", "trainer_gpus", "activation_bytes", "trained_bytes", "discarded_low", "discarded_high",
+})
 GROUPS = ("tokens", "tinker", "self_hosted", "difference", "memory", "lora", "staleness", "branches")
 
 
@@ -127,7 +167,7 @@ def by_path(estimate: Estimate) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-UNITS: Mapping[str, str] = {
+_UNITS: Mapping[str, str] = {
     "tokens.rollout": "tokens",
     "tokens.train": "tokens",
     "tokens.prefill": "tokens",
@@ -165,4 +205,38 @@ UNITS: Mapping[str, str] = {
     "branches.min_gpus_two": "GPUs",
     "branches.weights_fit": "GPUs",
     "branches.kv_fits": "B",
+}
+
+PUBLISHED_OUTPUTS = tuple(_UNITS)  # what every edition has; an adapter's only with LoRA, decode_roof only without steps
+
+# all outputs, then those that only some assumptions have
+UNITS: Mapping[str, str] = {
+    **_UNITS,
+    "tokens.cached": "tokens",
+    "tokens.discarded": "tokens",
+    "tinker.cached_prefill": "USD",
+    "self_hosted.share": "1",
+    "self_hosted.tail_hours": "h",
+    "self_hosted.fixed_hours": "h",
+    "self_hosted.sync_hours": "h",
+    "self_hosted.mfu": "1",
+    "memory.concurrency": "sequences",
+    "memory.engine_gpus": "GPUs",
+    "memory.trainer_gpus": "GPUs",
+    "memory.activation_bytes": "B",
+    "memory.trained_bytes": "B",
+    "staleness.discarded": "1",
+    "staleness.discarded_low": "1",
+    "staleness.discarded_high": "1",
+    "branches.longer_side": "s",
+    "branches.hidden": "s",
+    "branches.step_roof": "s",
+    "branches.concurrency": "sequences",
+    "branches.window": "tokens",
+    "branches.cap": "tokens",
+    "branches.mfu_cap": "1",
+    "branches.discarded_zero": "1",
+    "branches.async_threshold": "steps",
+    "branches.replica_gpus_ceil": "doublings",
+    "branches.trainer_gpus_ceil": "GPUs",
 }

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .errors import Problem, TinkerNomicsError, listed
+from .formulas.fitted import about, coefficients
 from .quantities import parse_quantity
 
 
@@ -53,6 +55,9 @@ class Parameter:
         role: "lever" (chosen), "uncertainty" (happens to you) or "fact" (read from a document).
         step: a lever's natural step: "x2" or "+-1"; empty for others.
         ranges: the declared ranges, each with its source.
+        switches: the assumptions that read it; empty where every edition does.
+        absent: what it means, in words, where it is not given; empty where its switches cannot do without.
+        unless: the assumption under which another parameter takes its place; empty for none.
     """
 
     path: str
@@ -68,6 +73,15 @@ class Parameter:
     symbol: str
     help: str
     ranges: tuple[DeclaredRange, ...]
+    switches: tuple[str, ...] = ()
+    absent: str = ""
+    unless: str = ""
+
+    def read_by(self, assumptions: Any) -> bool:
+        """Whether an edition's formulas read it: one of its switches may be on, and none that replaces it is."""
+        if self.unless and getattr(assumptions, self.unless) is True:
+            return False
+        return not self.switches or any(getattr(assumptions, name) is not False for name in self.switches)
 
     @property
     def allowed(self) -> str:
@@ -109,7 +123,7 @@ def registry() -> Mapping[str, Parameter]:
 
 
 def _parameter(path: str, row: dict) -> Parameter:
-    default = row.get("default")
+    default = _fitted(row["fitted"])["p50"] if "fitted" in row else row.get("default")
     return Parameter(
         path=path,
         unit=row["unit"],
@@ -123,13 +137,26 @@ def _parameter(path: str, row: dict) -> Parameter:
         step=row.get("step", ""),
         symbol=row.get("symbol", ""),
         help=row["help"],
-        ranges=tuple(_range(entry) for entry in row.get("ranges", ())),
+        ranges=tuple(_range(entry, row.get("fitted")) for entry in row.get("ranges", ())),
+        switches=tuple(row.get("switches", ())),
+        absent=row.get("absent", ""),
+        unless=row.get("unless", ""),
     )
 
 
-def _range(entry: dict) -> DeclaredRange:
+def _fitted(name: str) -> dict[str, float]:
+    """P10, P50 and P90 of a fitted coefficient, named "table.coefficient"."""
+    table, coefficient = name.split(".")
+    spread = about(table)
+    return {"p10": spread[f"{coefficient}_p10"], "p50": coefficients(table)[coefficient],
+            "p90": spread[f"{coefficient}_p90"]}
+
+
+def _range(entry: dict, fitted: str | None) -> DeclaredRange:
     words = {"distribution", "source", "condition"}
     figures = {name: float(value) for name, value in entry.items() if name not in words}
+    if fitted is not None and not figures:
+        figures = _fitted(fitted)
     condition = Condition(**entry["condition"]) if "condition" in entry else None
     return DeclaredRange(entry["distribution"], figures, entry["source"], condition)
 

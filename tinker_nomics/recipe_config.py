@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from . import catalog
-from .assumptions import Assumptions
+from .assumptions import DEFAULT_EDITION, Assumptions
 from .config import (
     ChipFigures,
     Cluster,
     Config,
+    Engine,
+    Evaluation,
     Lora,
     Model,
     Prices,
     Provenance,
+    PublishedPrices,
     Sandbox,
     Schedule,
+    Trainer,
     Workload,
     canonical,
     problems_of,
@@ -28,6 +32,7 @@ from .parameters import registry
 
 DEFAULT_CHIP = "h100-sxm"
 DEFAULT_GPUS = 8.0
+STALE_DAYS = 92
 _STATIC = ("schedule.kind", "lora.training")
 
 
@@ -80,7 +85,7 @@ def from_recipe(
     chip: str | None = None,
     gpus: float | None = None,
     prices: str | None = None,
-    assumptions: str | Mapping[str, bool] | Assumptions = "published",
+    assumptions: str | Mapping[str, Any] | Assumptions = DEFAULT_EDITION,
     provider: str | None = None,
     sandbox: str | None = None,
     schedule: str = "auto",
@@ -97,10 +102,11 @@ def from_recipe(
         gpus: how many of them; default: 8.
         prices: the date of the run, which picks the newest price list on or before it and the rent, or the path of a
             TOML file with a price row; default: the date of the newest list.
-        assumptions: the edition of the model.
+        assumptions: the edition of the model, "published" or "revised", or switches; see `Assumptions.parse`.
         provider: who rents the GPUs out; default: the median of on-demand rows.
         sandbox: a provider of `catalog.sandboxes()`, or "none"; default: the recipe's.
-        schedule: "auto" (sync at k = 0, async above), "sync", "stream_minibatch" or "async".
+        schedule: "auto" (sync at k = 0, async above), "sync", "stream_minibatch", "async", or "partial" (synchronous,
+            unfinished rollouts carried over).
         training: "lora" or "full".
         overrides: {parameter path: number or text with a unit}, in place of anything above.
 
@@ -140,8 +146,16 @@ def _recipe(gathering: _Gathering, name: str | None) -> Any:
     if row is not None:
         for path, value in row.values.items():
             gathering.add({path: value}, row.labels.get(path, row.source))
+        _cap(gathering, row)
         gathering.notes += [f"{row.name}: {note}" for note in row.notes]
     return row
+
+
+def _cap(gathering: _Gathering, row: Any) -> None:
+    """A recipe's max_tokens stands where the mean would: it is the cap as well, where the caller gives a mean."""
+    path = "workload.completion_tokens"
+    if "a cap" in row.labels.get(path, "") and path in row.values:
+        gathering.add({"workload.max_completion_tokens": row.values[path]}, row.labels[path])
 
 
 def _model(gathering: _Gathering, name: str | None) -> str | None:
@@ -180,7 +194,27 @@ def _prices(gathering: _Gathering, model_id: str | None, given: str | None) -> s
         if row.note:
             gathering.notes.append(f"prices: {row.note}")
         gathering.choices["price_list"] = row.list_date
+        if not own:
+            _note_age(gathering, row.list_date, date)
+    _published_prices(gathering, model_id)
     return date
+
+
+def _note_age(gathering: _Gathering, list_date: str, date: str) -> None:
+    """Say so where the newest list is older than a run's date by so much that prices may have moved."""
+    days = catalog.prices(date).age_days(date)
+    if days > STALE_DAYS:
+        gathering.notes.append(f"prices: the list of {list_date} is {days} days older than the run's date")
+
+
+def _published_prices(gathering: _Gathering, model_id: str | None) -> None:
+    """The model's row of the one table that the published page prints, where it lists the model."""
+    try:
+        row = catalog.price(str(model_id), catalog.price_dates()[0])
+    except TinkerNomicsError:
+        return
+    label = f"the page's one table, {row.list_date}: {row.source}"
+    gathering.add({f"published_prices.{name}": getattr(row, name) for name in ("prefill", "sample", "train")}, label)
 
 
 def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provider: str | None) -> None:
@@ -246,12 +280,20 @@ def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, tr
         workload=part(Workload, "workload"),
         model=part(Model, "model"),
         prices=part(Prices, "prices"),
-        cluster=part(Cluster, "cluster", chip=part(ChipFigures, "cluster.chip")),
+        cluster=part(
+            Cluster,
+            "cluster",
+            chip=part(ChipFigures, "cluster.chip"),
+            engine=part(Engine, "cluster.engine"),
+            trainer=part(Trainer, "cluster.trainer"),
+        ),
         schedule=part(Schedule, "schedule", kind=schedule),
         lora=part(Lora, "lora", training=training),
         sandbox=part(Sandbox, "sandbox"),
         assumptions=assumptions,
         provenance=provenance,
+        published_prices=part(PublishedPrices, "published_prices"),
+        evaluation=part(Evaluation, "evaluation"),
     )
     named = {problem.path for problem in gathering.problems}
     problems = gathering.problems + [problem for problem in problems_of(config) if problem.path not in named]

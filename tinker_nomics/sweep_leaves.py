@@ -12,12 +12,13 @@ from .config import Config, get, problems_of, set_paths
 from .errors import ConfigError, Problem, TinkerNomicsError
 from .parameters import registry
 from .recipe_config import from_recipe
-from .sweep_axes import KINDS, Axes
+from .sweep_axes import CHOICES, KINDS, Axes, parse_axes
 
 # which figures the choices decide, and by which choices together each does
 _DECIDED: Mapping[str, tuple[str, ...]] = {
     "model.": ("model",),
     "prices.": ("model", "prices"),
+    "published_prices.": ("model",),
     "cluster.chip.": ("chip",),
     "cluster.price_per_gpu_hour": ("chip", "prices", "provider"),
     "sandbox.": ("sandbox",),
@@ -47,6 +48,18 @@ def varied_leaves(config: Config, axes: Axes) -> dict[str, np.ndarray]:
     if problems:
         raise ConfigError(problems.values(), "this sweep")
     return leaves
+
+
+def with_choices(error: ConfigError, config: Config, given: Mapping[str, Any], mode: str) -> ConfigError:
+    """`error` of a sweep's axes, with what is wrong with its choices too: nobody mends one to meet the other."""
+    choices = {path: axis for path, axis in given.items() if path in CHOICES} if isinstance(given, Mapping) else {}
+    try:
+        varied_leaves(config, parse_axes(choices, mode))
+    except ConfigError as other:
+        known = {problem.path for problem in error.problems}
+        more = [problem for problem in other.problems if choices and problem.path not in known]
+        return ConfigError([*error.problems, *more], "this sweep")
+    return error
 
 
 def _looked_up(

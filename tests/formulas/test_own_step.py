@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from figures_by_hand import cluster, figures, slopes_error
@@ -36,18 +37,18 @@ def work(**changes: float) -> StepWork:
 
 def times(kind: str, share: float | None = None, **changes: float) -> StepTimes:
     with x64():
-        return step_times(work(**changes), MODEL, CLUSTER, TRAINER, kind, share, 4.0)
+        return jax.tree.map(float, step_times(work(**changes), MODEL, CLUSTER, TRAINER, kind, share, 4.0))
 
 
 def test_a_synchronous_step_is_the_sum_of_its_parts() -> None:
     step = times("sync")
-    assert float(step.total) == pytest.approx(sum(map(float, (step.rollout, step.train, step.sync))))
+    assert float(step.total) == pytest.approx(sum(map(float, (step.rollout, step.train, step.fixed, step.sync))))
     assert 0 < float(step.tail) < float(step.rollout)
 
 
 def test_streaming_lies_between_the_longer_phase_and_the_sum() -> None:
     step, streamed = times("sync"), times("stream_minibatch")
-    assert max(float(step.rollout), float(step.train)) < float(streamed.total) < float(step.total)
+    assert max(float(step.rollout), float(step.train + step.fixed)) < float(streamed.total) < float(step.total)
 
 
 def test_the_split_that_is_found_is_the_best() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..architecture import Architecture
 from ..errors import ConfigError, Problem, TinkerNomicsError
+from ..model_figures import figure_values
 from .lookup import find, tail
 from .tables import packaged, quantity, refuse_unknown, users_own
 
@@ -24,7 +25,22 @@ _NUMBERS = {
     "state_bytes_per_sequence": "B",
     "lora_parameters_per_rank": "parameters",
     "lora_parameters_per_rank_published": "parameters",
+    "matrix_parameters": "parameters",
+    "lookup_bytes": "B",
+    "expert_bytes": "B",
+    "experts": "1",
+    "experts_per_token": "1",
+    "blocks": "1",
+    "hidden": "1",
+    "kv_heads": "1",
+    "attention_flops": "FLOP",
+    "window_attention_flops": "FLOP",
+    "decode_attention_flops": "FLOP",
+    "lora_used_per_rank": "parameters",
 }
+# what the revised edition needs besides; `model_figures.py` reduces a geometry to them
+_FIGURES = (*list(_NUMBERS)[list(_NUMBERS).index("matrix_parameters"):], "window_kv_bytes_per_token", "window",
+            "state_bytes_per_sequence")
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,8 @@ class ModelRow:
         lora_parameters_per_rank: exact; from the geometry, or from the published table where there is none.
         lora_parameters_per_rank_published: the calculator page's own count; None for kinds that it does not treat.
         source, date, status, note: where the row comes from; status V, S, D, or U for a user's own.
+        matrix_parameters ... lora_used_per_rank: as `formulas.figures.ModelFigures`; None without an architecture, and
+            for one that those formulas do not describe.
     """
 
     id: str
@@ -61,6 +79,18 @@ class ModelRow:
     date: str = ""
     status: str = "U"
     note: str = ""
+    matrix_parameters: float | None = None
+    lookup_bytes: float | None = None
+    expert_bytes: float | None = None
+    experts: float | None = None
+    experts_per_token: float | None = None
+    blocks: float | None = None
+    hidden: float | None = None
+    kv_heads: float | None = None
+    attention_flops: float | None = None
+    window_attention_flops: float | None = None
+    decode_attention_flops: float | None = None
+    lora_used_per_rank: float | None = None
 
     @classmethod
     def from_architecture(cls, id: str, architecture: Architecture, source: str, **more: Any) -> ModelRow:
@@ -77,6 +107,8 @@ class ModelRow:
             "lora_parameters_per_rank": architecture.lora_parameters_per_rank,
             "lora_parameters_per_rank_published": architecture.published_lora_parameters_per_rank,
         }
+        stored = float(more.get("weight_bytes") or architecture.weight_bytes)
+        numbers |= _revised_figures(architecture, stored / architecture.parameters)
         return cls(id=id, architecture=architecture, source=source, **(numbers | more))
 
     @classmethod
@@ -117,6 +149,14 @@ class ModelRow:
         own.setdefault("weight_bytes", 2.0 * own["parameters"])
         filled: dict[str, Any] = {key: own.get(key) for key in _NUMBERS}
         return cls(text["id"], None, **filled, source=source, date=text["date"], note=text["note"])
+
+
+def _revised_figures(architecture: Architecture, bytes_per_weight: float) -> dict[str, float | None]:
+    try:
+        values = figure_values(architecture, bytes_per_weight)
+    except TinkerNomicsError:
+        return {}  # no attention layer, or windows of several widths: the revised edition refuses the model by name
+    return {name: values[name] for name in _FIGURES}
 
 
 def _geometry(table: Mapping[str, Any], folder: Any, problems: list[Problem]) -> Architecture | None:

@@ -21,12 +21,12 @@ def run(args: argparse.Namespace) -> int:
 
     use_compilation_cache()
     from ..cost_model import estimate
-    from ..outputs import UNITS
+    from ..outputs import UNITS, by_path
 
     priced = estimate(config)
     if args.json:
         document = priced.to_dict() | {
-            "units": {name: unit for name, unit in UNITS.items()},
+            "units": {name: UNITS[name] for name in by_path(priced)},
             "choices": dict(config.provenance.choices) | {"assumptions": config.assumptions.edition},
             "notes": list(priced.notes),
         }

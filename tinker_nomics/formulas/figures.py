@@ -41,3 +41,5 @@ class ClusterFigures(eqx.Module):
     block_seconds: Number  # of a decode step per block that no roof explains [s]
     token_seconds: Number  # host work of a replica's engine per sampled token [s]
     prefill_efficiency: Number  # share of the matrix rate in prefill [1]
+    sequences: Number = None  # in flight on a replica at most; None for as many as fit
+    limited: Number = 1.0  # 0 where memory does not limit what is in flight (the published edition), else 1

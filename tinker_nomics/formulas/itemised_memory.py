@@ -12,6 +12,7 @@ from ..config import Number
 from .decode_step import cache_held, cache_ways
 from .figures import ClusterFigures, ModelFigures
 
+UNLIMITED = 1e15  # sequences: more than any cluster runs
 LAYER_BYTES = 34.0  # activations per token and unit of width of a layer that recomputes nothing
 BOUNDARY_BYTES = 2.0
 ADAM_BYTES = 16.0  # per trained parameter: bf16 weight and gradient, fp32 master and two moments
@@ -79,6 +80,37 @@ def concurrency(context: Number, model: ModelFigures, cluster: ClusterFigures) -
     """
     room = cluster.engine_memory_fraction * cluster.chip.memory_bytes - model.weight_bytes / cluster.tensor_parallel
     return room * cache_ways(cluster.tensor_parallel, model) / cache_held(context, model)
+
+
+def at_most(context: Number, model: ModelFigures, cluster: ClusterFigures) -> Number:
+    """max(1, min(concurrency, sequences)): sequences that a replica runs at a time; without limit where memory has none.
+
+    **Kinks:** where one sequence fits; where as many fit as are asked for; those of `concurrency`.
+    """
+    fits = concurrency(context, model, cluster)
+    if cluster.sequences is not None:
+        fits = jnp.where(cluster.sequences <= fits, cluster.sequences, fits)
+    fits = jnp.where(fits >= 1, fits, 1.0)
+    return jnp.where(cluster.limited > 0, fits, UNLIMITED)
+
+
+def replica_gpus(context: Number, model: ModelFigures, cluster: ClusterFigures) -> tuple[Number, Number]:
+    """2^ceil(log2(weights/(fraction x memory - cache of one sequence))): GPUs of a replica where nobody chooses.
+
+    The smallest power of two that holds the weights beside one sequence's cache, at least 1.
+
+    Returns:
+        GPUs, and the distance of the logarithm up to the next whole number.
+
+    **Kinks:** doubles where the logarithm is whole.
+    """
+    room = cluster.engine_memory_fraction * cluster.chip.memory_bytes - cache_held(context, model)
+    there = room > 0
+    doublings = jnp.log2(model.weight_bytes / jnp.where(there, room, 1.0))
+    more = jnp.where(doublings >= 0, doublings, 0.0)
+    whole = jnp.ceil(more)
+    # exp2 of a whole number is not always whole in floating point
+    return jnp.where(there, jnp.round(jnp.exp2(whole)), jnp.inf), whole - doublings
 
 
 def engine_gpus(context: Number, model: ModelFigures, cluster: ClusterFigures) -> tuple[Number, Number]:

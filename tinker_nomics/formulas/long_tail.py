@@ -7,6 +7,7 @@ is refilled stays at its concurrency and waits for nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ import numpy as np
 from ..config import Number
 from .decode_step import step_seconds
 from .figures import ClusterFigures, ModelFigures
-from .itemised_memory import concurrency
+from .itemised_memory import at_most
 from .lengths import alive
 
 NODES, EARLY_NODES = 64, 6
@@ -77,20 +78,21 @@ def _over_lengths(f: Callable[[Number], Number], median: Number, sigma: Number, 
     bottom = jnp.where(top - 1.0 < LOWEST, top - 1.0, LOWEST)
     first = median * jnp.exp(sigma * bottom)
 
-    def early(node: Number) -> Number:
-        return f(first * node)
+    def at(early: Number, node: Number) -> Number:
+        """f du/dnode where u is linear in the node early on, and exponential later."""
+        tokens = jnp.where(early, first * node, median * jnp.exp(sigma * (bottom + (top - bottom) * node)))
+        return f(tokens) * jnp.where(early, first, sigma * (top - bottom) * tokens)
 
-    def late(node: Number) -> Number:
-        tokens = median * jnp.exp(sigma * (bottom + (top - bottom) * node))
-        return tokens * f(tokens)
-
-    return first * _quadrature(early, EARLY_NODES) + sigma * (top - bottom) * _quadrature(late, NODES)
+    early, nodes, weights = _nodes()
+    return jnp.tensordot(weights, jax.vmap(at)(early, nodes), axes=1)
 
 
-def _quadrature(f: Callable[[Number], Number], count: int) -> Number:
-    """Gauss-Legendre integral of f from 0 to 1, all nodes at once."""
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return jnp.tensordot(jnp.asarray(weights / 2), jax.vmap(f)(jnp.asarray((nodes + 1) / 2)), axes=1)
+@cache
+def _nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes from 0 to 1 of both stretches, one after the other: whether early, node, weight."""
+    early, late = (np.polynomial.legendre.leggauss(count) for count in (EARLY_NODES, NODES))
+    nodes, weights = np.concatenate([early, late], axis=1)
+    return np.arange(len(nodes)) < EARLY_NODES, (nodes + 1) / 2, weights / 2
 
 
 def _advance(
@@ -106,8 +108,7 @@ def _advance(
     """Seconds per token by which every running sequence advances, times the chance that any still runs."""
     running, some = alive(tokens, sequences, median, sigma)
     context = _context(tokens, prompt, observed)
-    fits = concurrency(context, model, cluster)
-    fits = jnp.where(fits >= 1, fits, 1.0)
+    fits = at_most(context, model, cluster)
     full = running > fits
     seconds, _ = step_seconds(jnp.where(full, fits, running), context, model, cluster)
     return some * seconds * jnp.where(full, running / fits, 1.0)
@@ -133,8 +134,7 @@ def refilled_seconds(
     **Kinks:** where in_flight = what fits; those of the decode step.
     """
     context = _context(mean / 2, prompt, observed)
-    fits = concurrency(context, model, cluster)
-    fits = jnp.where(fits >= 1, fits, 1.0)
+    fits = at_most(context, model, cluster)
     batch = jnp.where(in_flight <= fits, in_flight, fits)
     seconds, _ = step_seconds(batch, context, model, cluster)
     return sequences * mean / batch * seconds

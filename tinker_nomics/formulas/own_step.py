@@ -6,14 +6,18 @@
     async              T = max(R(phi), L(1 - phi) + fixed) + sync, on a pool split phi : 1 - phi
 
 R are the rollouts with prefill, L training with the old-policy pass, `fixed` is the trainer's own overhead and `sync`
-moves the weights, which stops both sides.
+moves the weights, which stops both sides. Three deviations shape the step and can be switched off: then rollouts have no
+tail, an asynchronous step takes the longer of two phases that each have all GPUs, and so does stream_minibatch.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 
+from ..assumptions import either
 from ..config import Number
 from .figures import ClusterFigures, ModelFigures
 from .lengths import median_from_mean
@@ -37,8 +41,10 @@ class StepWork(eqx.Module):
     prefill_tokens: Number  # computed, not found in a cache
     trained_tokens: Number
     train_flop: Number  # per trained token, passes before training included [FLOP]
-    extra_train_seconds: Number  # reference and reward models, evaluation, sandboxes that the step waits for [s]
+    extra_train_seconds: Number  # sandboxes that the step waits for [s]
     bound: Number  # staleness bound k [steps]
+    evaluated: Number = 0.0  # rollouts of evaluations per rollout of training [1]
+    sampled: Number = 1.0  # rollouts sampled for each that is kept [1]
 
 
 class TrainerFigures(eqx.Module):
@@ -50,44 +56,70 @@ class TrainerFigures(eqx.Module):
     fixed_seconds: Number
     sync_bytes: Number
     sync_rate: Number  # [B/s]
+    experts: Number = None  # of a layer, for the MFU; None takes the model's
+
+
+class StepSwitches(NamedTuple):
+    """The deviations that shape a step; each may be traced."""
+
+    long_tail: Any = True
+    pool_split: Any = True
+    stream_minibatch: Any = True
 
 
 class StepTimes(eqx.Module):
-    """Seconds of a step and of its parts; `share` is the rollouts' part of the pool, 1 where phases alternate."""
+    """Seconds of a step and of its parts; `share` is the rollouts' part of the pool, 1 where nothing is split."""
 
-    rollout: Number
-    tail: Number  # of the rollouts, what a batch that stays full would not need
+    decode: Number
+    prefill: Number
+    tail: Number  # of the decode, what a batch that stays full would not need
     train: Number
+    fixed: Number
     sync: Number
     share: Number
     total: Number
     branches: dict[str, Number]
 
+    @property
+    def rollout(self) -> Number:
+        """Decode and prefill."""
+        return self.decode + self.prefill
 
-def rollout_seconds(
-    work: StepWork, share: Number, model: ModelFigures, cluster: ClusterFigures, refilled: bool
+
+def prefill_seconds(work: StepWork, share: Number, model: ModelFigures, cluster: ClusterFigures) -> Number:
+    """tokens 2 N/(GPUs rate efficiency) (1 + evaluated): prefill on `share` of the GPUs."""
+    rate = share * cluster.gpus * cluster.chip.matrix_rate * cluster.prefill_efficiency
+    return work.prefill_tokens * 2 * model.matrix_parameters / rate * (1 + work.evaluated)
+
+
+def decode_seconds(
+    work: StepWork,
+    share: Number,
+    model: ModelFigures,
+    cluster: ClusterFigures,
+    refilled: bool,
+    long_tail: Any = True,
 ) -> Number:
-    """Decode and prefill of a step's sequences on `share` of the GPUs.
-
-    Prefill runs at matrix rate x prefill efficiency; sequences are spread evenly over the replicas.
+    """Decode of a step's sequences on `share` of the GPUs, spread evenly over the replicas.
 
     Args:
         refilled: whether new rollouts start as old ones end, so that nobody waits for the longest: k steps' worth of
             rollouts are then in flight.
+        long_tail: where off, all rollouts end together and only their own step's worth is in flight.
     """
-    gpus = share * cluster.gpus
-    replicas = gpus / cluster.tensor_parallel
-    each = work.sequences / replicas
-    prefill = work.prefill_tokens * 2 * model.matrix_parameters
-    prefill = prefill / (gpus * cluster.chip.matrix_rate * cluster.prefill_efficiency)
-    if refilled:
-        flying = each * jnp.where(work.bound >= 1, work.bound, 1.0)
-        return prefill + refilled_seconds(each, flying, work.mean, work.prompt, work.observed, model, cluster)
-    median = median_from_mean(work.mean, work.sigma, work.cap)
-    decode = synchronous_seconds(
-        each, median, work.sigma, work.cap, work.prompt, work.observed, model, cluster
-    )
-    return prefill + decode
+    each = work.sequences * cluster.tensor_parallel / (share * cluster.gpus)
+
+    def full(flying: Number) -> Number:
+        return refilled_seconds(each, flying, work.mean, work.prompt, work.observed, model, cluster)
+
+    def waits() -> Number:
+        median = median_from_mean(work.mean, work.sigma, work.cap)
+        some = jnp.where(each >= 1, each, 1.0)
+        return synchronous_seconds(some, median, work.sigma, work.cap, work.prompt, work.observed, model, cluster)
+
+    ahead = jnp.where(work.bound >= 1, work.bound, 1.0)
+    seconds = either(long_tail, lambda: full(each), (lambda: full(each * ahead)) if refilled else waits)
+    return seconds * work.sampled * (1 + work.evaluated)
 
 
 def train_seconds(
@@ -98,9 +130,8 @@ def train_seconds(
     **Kinks:** those of the MFU surface.
     """
     gpus = share * cluster.gpus
-    mfu = utilisation(
-        work.trained_tokens / gpus, model.experts, trainer.mfu_dense, trainer.mfu_moe, trainer.mfu_power
-    )
+    experts = model.experts if trainer.experts is None else trainer.experts
+    mfu = utilisation(work.trained_tokens / gpus, experts, trainer.mfu_dense, trainer.mfu_moe, trainer.mfu_power)
     return work.trained_tokens * work.train_flop / (gpus * cluster.chip.matrix_rate * mfu)
 
 
@@ -112,6 +143,7 @@ def step_times(
     kind: str,
     share: Number | None = None,
     minibatches: Number = 1.0,
+    switches: StepSwitches = StepSwitches(),
 ) -> StepTimes:
     """The seconds of one step.
 
@@ -126,24 +158,57 @@ def step_times(
     sync = trainer.sync_bytes / trainer.sync_rate
     fixed = trainer.fixed_seconds + work.extra_train_seconds
     if kind == "async":
+        return _asynchronous(work, model, cluster, trainer, share, switches, fixed, sync)
+    decode = decode_seconds(work, 1.0, model, cluster, kind == "partial", switches.long_tail)
+    prefill = prefill_seconds(work, 1.0, model, cluster)
+    train = train_seconds(work, 1.0, model, cluster, trainer)
+    if kind == "partial":
+        tail = 0.0 * decode
+    else:
+        full = refilled_seconds(
+            work.sequences * cluster.tensor_parallel / cluster.gpus, work.sequences * cluster.tensor_parallel / cluster.gpus,
+            work.mean, work.prompt, work.observed, model, cluster,
+        )
+        tail = either(switches.long_tail, lambda: 0.0 * decode, lambda: decode - full * work.sampled * (1 + work.evaluated))
+    rollout = decode + prefill
+    if kind in ("sync", "partial"):
+        return StepTimes(decode, prefill, tail, train, fixed, sync, 1.0, rollout + train + fixed + sync, {})
+    hidden, margin = stream_minibatch_seconds(rollout, train, tail, minibatches)
+    side = rollout - train - fixed
+    longer = jnp.where(side >= 0, rollout, train + fixed)
+    total = either(switches.stream_minibatch, lambda: longer, lambda: hidden + fixed) + sync
+    return StepTimes(decode, prefill, tail, train, fixed, sync, 1.0, total, {"hidden": margin, "longer_side": side})
 
+
+def _asynchronous(
+    work: StepWork,
+    model: ModelFigures,
+    cluster: ClusterFigures,
+    trainer: TrainerFigures,
+    share: Number | None,
+    switches: StepSwitches,
+    fixed: Number,
+    sync: Number,
+) -> StepTimes:
+    def sides(rollouts: Number, training: Number) -> tuple[Number, Number, Number]:
+        return (
+            decode_seconds(work, rollouts, model, cluster, True, switches.long_tail),
+            prefill_seconds(work, rollouts, model, cluster),
+            train_seconds(work, training, model, cluster, trainer),
+        )
+
+    def divided() -> tuple[Number, tuple[Number, Number, Number]]:
         def rolling(part: Number) -> Number:
-            return rollout_seconds(work, part, model, cluster, True)
+            decode, prefill, _ = sides(part, 0.5)
+            return decode + prefill
 
         def training(part: Number) -> Number:
-            return train_seconds(work, part, model, cluster, trainer) + fixed
+            return sides(0.5, part)[2] + fixed
 
         part = share if share is not None else balanced_share(rolling, training, 0.0 * (rolling(0.5) + training(0.5)))
-        left, right = rolling(part), training(1 - part)
-        total = jnp.where(left >= right, left, right) + sync
-        return StepTimes(left, 0.0 * left, right, sync, part, total, {"longer_side": left - right})
-    full = rollout_seconds(work, 1.0, model, cluster, True)
-    rollout = full if kind == "partial" else rollout_seconds(work, 1.0, model, cluster, False)
-    train = train_seconds(work, 1.0, model, cluster, trainer)
-    tail = rollout - full
-    if kind in ("sync", "partial"):
-        total = rollout + train + fixed + sync
-        return StepTimes(rollout, tail, train + fixed, sync, 1.0 + 0.0 * total, total, {})
-    hidden, margin = stream_minibatch_seconds(rollout, train, tail, minibatches)
-    total = hidden + fixed + sync
-    return StepTimes(rollout, tail, train + fixed, sync, 1.0 + 0.0 * total, total, {"hidden": margin})
+        return part, sides(part, 1 - part)
+
+    part, (decode, prefill, train) = either(switches.pool_split, lambda: (1.0, sides(1.0, 1.0)), divided)
+    side = decode + prefill - train - fixed
+    total = jnp.where(side >= 0, decode + prefill, train + fixed) + sync
+    return StepTimes(decode, prefill, 0.0 * decode, train, fixed, sync, part, total, {"longer_side": side})

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from ..config import Number
 
-BISECTIONS = 40
+BISECTIONS = 28
 EDGE = 1e-6
 
 

@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtr
 
 from ..config import Number
 from .fitted import coefficients
+from .normal import normal_cdf, normal_density
 
 BISECTIONS = 60
 
 
-def partial_integral(x: Number, variation: Number) -> Number:
-    """Integral of F from 0 to x = x Phi(z) - Phi(z - sigma): F is log-normal with mean 1 and coefficient of variation
-    cv.
+def partial_integral(x: Number, variation: Number) -> tuple[Number, Number]:
+    """Integral of F from 0 to x = x Phi(z) - Phi(z - sigma), and F(x) = Phi(z): F is log-normal with mean 1 and
+    coefficient of variation cv.
 
     sigma^2 = ln(1 + cv^2), z = (ln x + sigma^2/2)/sigma. Zero for x <= 0.
     """
@@ -36,7 +36,8 @@ def partial_integral(x: Number, variation: Number) -> Number:
     positive = x > 0
     safe = jnp.where(positive, x, 1.0)
     z = (jnp.log(safe) + sigma * sigma / 2) / sigma
-    return jnp.where(positive, safe * ndtr(z) - ndtr(z - sigma), 0.0)
+    both = normal_cdf(jnp.stack(jnp.broadcast_arrays(z, z - sigma)))
+    return jnp.where(positive, safe * both[0] - both[1], 0.0), jnp.where(positive, both[0], 0.0)
 
 
 def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
@@ -48,17 +49,19 @@ def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
         variation: cv, coefficient of variation of group times, > 0.
 
     Returns:
-        The root of the equation above, by bisection; two Newton steps carry the derivatives.
+        The root of the equation above, by bisection; one Newton step carries the first derivatives.
     """
 
-    def excess(tau: Number) -> Number:
-        later = partial_integral((bound + 1) * tau - rho, variation)
-        return later - partial_integral(bound * tau - rho, variation) - 1
+    def excess(tau: Number) -> tuple[Number, Number]:
+        """The equation's left side less 1, and its derivative by tau: (k + 1) F((k + 1) tau - rho) - k F(k tau - rho)."""
+        ends = jnp.stack(jnp.broadcast_arrays((bound + 1) * tau - rho, bound * tau - rho))
+        whole, share = partial_integral(ends, jnp.broadcast_to(variation, ends.shape))
+        return whole[0] - whole[1] - 1, (bound + 1) * share[0] - bound * share[1]
 
     def halve(_: int, span: tuple[Number, Number]) -> tuple[Number, Number]:
         low, high = span
         middle = (low + high) / 2
-        above = excess(middle) > 0
+        above = excess(middle)[0] > 0
         return jnp.where(above, low, middle), jnp.where(above, middle, high)
 
     zero = 0.0 * (rho + bound + variation)
@@ -66,21 +69,8 @@ def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
     span = (zero, zero + 4.0 + rho + variation * variation)
     low, high = jax.lax.fori_loop(0, BISECTIONS, halve, span)
     tau = jax.lax.stop_gradient((low + high) / 2)
-    for _ in range(2):
-        tau = tau - excess(tau) / _slope(tau, rho, bound, variation)
-    return tau
-
-
-def _slope(tau: Number, rho: Number, bound: Number, variation: Number) -> Number:
-    """d excess / d tau = (k + 1) F((k + 1) tau - rho) - k F(k tau - rho)."""
-    sigma = jnp.sqrt(jnp.log1p(variation * variation))
-
-    def distribution(x: Number) -> Number:
-        positive = x > 0
-        safe = jnp.where(positive, x, 1.0)
-        return jnp.where(positive, ndtr((jnp.log(safe) + sigma * sigma / 2) / sigma), 0.0)
-
-    return (bound + 1) * distribution((bound + 1) * tau - rho) - bound * distribution(bound * tau - rho)
+    value, slope = excess(tau)
+    return tau - value / jax.lax.stop_gradient(slope)
 
 
 def step_length(rho: Number, bound: Number, batch: Number, variation: Number) -> Number:
@@ -95,8 +85,7 @@ def step_length(rho: Number, bound: Number, batch: Number, variation: Number) ->
     fitted = coefficients("staleness_queue")
     width = fitted["scale"] * variation ** fitted["variation_power"] * batch ** fitted["batch_power"]
     z = (unlimited_step(rho, bound, variation) - rho) / width
-    density = jnp.exp(-z * z / 2) / jnp.sqrt(2 * jnp.pi)
-    return rho + width * (z * ndtr(z) + density)
+    return rho + width * (z * normal_cdf(z) + normal_density(z))
 
 
 def discarded_share(rho: Number, bound: Number, batch: Number, variation: Number) -> Number:
