@@ -51,7 +51,7 @@ def measured(arguments: argparse.Namespace) -> None:
         join(Membership(f"127.0.0.1:{arguments.port}", arguments.process, arguments.processes))
     import scale_work
 
-    scale_work.ours(1 << 20)
+    scale_work.ours(min(arguments.samples, 1 << 26))
     first = time.perf_counter() - started
     rates, result = [], None
     cpu = time.process_time()
@@ -181,7 +181,7 @@ def _distance(cpu: float, threads: int) -> None:
     lanes = 4  # doubles of a 256-bit vector, which is what compilers use here even where 512 bits exist
     simple = sum(SIMPLE.values())
     bound = simple / (2 * lanes) + DIVISIONS * 8 / lanes + TRANSCENDENTAL * 20 / lanes + UPDATES * 2
-    traffic = 16.0 * ARRAYS
+    traffic, limit = 16.0 * ARRAYS, threads / bound * clock / 1e6
     print(f"""
 Distance to the machine's limit, per sample on one core of {clock / 1e9:.2f} GHz:
   simple operations   {simple} ({', '.join(f'{name} {count}' for name, count in SIMPLE.items())})
@@ -189,7 +189,7 @@ Distance to the machine's limit, per sample on one core of {clock / 1e9:.2f} GHz
   divisions, roots    {DIVISIONS} at 8 cycles a vector: {DIVISIONS * 8 / lanes:.0f} cycles
   log, exp            {TRANSCENDENTAL} at 20 cycles a vector: {TRANSCENDENTAL * 20 / lanes:.0f} cycles
   histogram updates   {UPDATES} scattered additions, not vectorised: {UPDATES * 2} cycles at best
-  sum                 {bound:.0f} cycles = {bound / clock * 1e9:.0f} ns: {threads / bound * clock / 1e6:.0f} M samples/s on {threads} cores
+  sum                 {bound:.0f} cycles = {bound / clock * 1e9:.0f} ns: {limit:.0f} M samples/s on {threads} cores
   measured            {cpu * 1e9:.0f} ns = {cpu * clock:.0f} cycles: {bound / clock / cpu:.0%} of that limit
   between stages      {ARRAYS} arrays written and read, {traffic:.0f} B a sample through the second-level cache: at 32 B a
                       cycle {traffic / 32:.0f} cycles; main memory sees none of it, a chunk of 2^16 and its state are all there is

@@ -35,7 +35,14 @@ UNIFORM = {
     "workload.failure_extra_turns": (0.18, 0.82),
 }
 INPUTS = (*LOG_NORMAL, *TRIANGULAR, *UNIFORM)
-CONSTANTS = ["workload.prompts_per_step", "workload.rollouts_per_prompt", "workload.steps", "workload.epochs", "workload.turns", "workload.observation_tokens", "workload.recipe_multiplier", "sandbox", "prices.sample", "prices.train", "prices.prefill", "model.weight_bytes", "model.active_parameters", "kv", "flop", "cluster.gpus", "cluster.chip.bandwidth", "cluster.chip.matrix_rate"]
+CONSTANTS = (
+    "workload.prompts_per_step", "workload.rollouts_per_prompt", "workload.steps",
+    "workload.epochs", "workload.turns", "workload.observation_tokens",
+    "workload.recipe_multiplier", "sandbox", "prices.sample",
+    "prices.train", "prices.prefill", "model.weight_bytes",
+    "model.active_parameters", "kv", "flop",
+    "cluster.gpus", "cluster.chip.bandwidth", "cluster.chip.matrix_rate",
+)
 
 
 def config() -> tn.Config:

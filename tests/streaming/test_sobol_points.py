@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.stats import qmc
 
 from tinker_nomics.boundary import x64
 from tinker_nomics.errors import TinkerNomicsError
+from tinker_nomics.streaming import Evaluation, Moments, run
 from tinker_nomics.streaming.sobol_points import MAX_DIMENSIONS, SobolPoints, unit_interval
 
 _integers = jax.jit(lambda points, stratum, chunk: points.integers(stratum, chunk))
@@ -82,3 +84,26 @@ def test_bits_of_the_digital_shift_are_balanced():
 def test_bad_arguments_are_named(wrong):
     with pytest.raises(TinkerNomicsError, match=next(iter(wrong))):
         SobolPoints(**({"dimensions": 2, "log2_points": 4} | wrong))
+
+
+def test_runs_of_any_length_share_one_program():
+    traces = []
+
+    class Counted(eqx.Module):
+        def __call__(self, u):
+            traces.append(1)
+            return Evaluation({"y": u[0] * u[1]})
+
+    found = {}
+    for log2 in (10, 11, 13):
+        points = SobolPoints(2, log2, replicates=3, seed=4, log2_chunk=3)
+        found[log2] = run(points, Counted(), {"m": Moments()}).states["m"]["y"]
+    assert len(traces) <= 4  # of the shapes and of the loop, once
+    whole = SobolPoints(2, 11, replicates=3, seed=4, log2_chunk=3)
+    with x64():
+        values = np.stack([
+            np.concatenate([np.asarray(whole.chunk(stratum, np.int64(chunk))) for chunk in range(256)], axis=1)
+            for stratum in range(3)
+        ])
+    np.testing.assert_allclose(found[11].mean, (values[:, 0] * values[:, 1]).mean(axis=1), rtol=1e-13)
+    assert found[11].count.tolist() == [2048] * 3

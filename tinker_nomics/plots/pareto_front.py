@@ -70,11 +70,12 @@ def pareto_figure(
 
 def _tell(axis: Any, front: Front, order: np.ndarray, x: np.ndarray, y: np.ndarray, describe: Sequence[str]) -> None:
     shown = np.unique(np.round(np.linspace(0, len(order) - 1, min(_TOLD, len(order)))).astype(int))
-    lines = ["  ".join(name.split(".")[-1] for name in describe)]
+    heads = [name.split(".")[-1] for name in describe]
+    lines = ["   " + "  ".join(heads)]
     for number, place in enumerate(shown, start=1):
-        values = "  ".join(f"{front.inputs[name][order[place]]:g}" for name in describe)
-        lines.append(f"{number}: {values}")
+        values = [f"{front.inputs[name][order[place]]:g}".rjust(len(head)) for name, head in zip(describe, heads)]
+        lines.append(f"{number}: " + "  ".join(values))
         axis.annotate(str(number), (x[place], y[place]), xytext=(-4, -14), textcoords="offset points", fontsize=10,
                       fontweight="bold")
-    axis.text(0.985, 0.6, "\n".join(lines), transform=axis.transAxes, ha="right", va="top", fontsize=10,
+    axis.text(0.985, 0.6, "\n".join(lines), transform=axis.transAxes, ha="right", va="top", fontsize=10, family="monospace",
               bbox={"facecolor": "white", "edgecolor": "#BBBBBB", "pad": 6})

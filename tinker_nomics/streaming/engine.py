@@ -49,6 +49,8 @@ class Points(Protocol):
         stratum_chunks: chunks per stratum.
         chunk_size: points per chunk.
         size: points in all; strata * stratum_chunks * chunk_size, or less where the last chunk is ragged.
+        canonical: optional; a method that returns points whose chunks of the same numbers are the same and whose static
+            fields do not depend on how many points there are, so that runs of any length share one compiled program.
     """
 
     @property
@@ -292,7 +294,9 @@ def run(
         mine = share(chunks, layout.rank, layout.ranks)
         kept = None if store is None else store.begin(mine)
         first_states, number = (states if layout.rank == 0 else None, mine.start) if kept is None else kept
-        worker, begun = _Worker(layout, points, model, reducers, first_states), number
+        canonical = getattr(points, "canonical", None)
+        traced = points if canonical is None else canonical()
+        worker, begun = _Worker(layout, traced, model, reducers, first_states), number
         shown = False if progress is None and layout.rank > 0 else progress
         with ProgressBar(len(mine) * points.chunk_size, label, shown, (begun - mine.start) * points.chunk_size) as bar:
             while number < mine.stop and not interrupt.asked:

@@ -15,6 +15,7 @@ from ..errors import TinkerNomicsError
 
 BITS = 52
 MAX_DIMENSIONS = 512
+_TURN_BITS = 6  # the engine's turns are of 2^6 chunks where there are as many
 _ONE = 0x3FF << 52  # the bits of 1.0
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -156,6 +157,21 @@ class SobolPoints(eqx.Module):
     @property
     def size(self) -> int:
         return self.replicates << self.log2_points
+
+    def canonical(self) -> SobolPoints:
+        """The same points as the beginning of the longest sequence, so that runs of any length share one program.
+
+        A chunk's number says which point it starts with, and numbers are no higher than the run is long. Runs of few
+        chunks take turns of another length and stay as they are.
+        """
+        if self.log2_points - self.log2_chunk < _TURN_BITS:
+            return self
+        longest = object.__new__(SobolPoints)
+        missing = [(0, 0), (0, 0), (0, BITS - self.log2_points)]
+        fields = {**self.__dict__, "log2_points": BITS, "directions": np.pad(np.asarray(self.directions), missing)}
+        for name, value in fields.items():
+            object.__setattr__(longest, name, value)
+        return longest
 
     def integers(self, stratum: jax.Array, chunk: jax.Array) -> jax.Array:
         """The 52-bit integers [d, 2^log2_chunk] of one chunk of one replicate (traced)."""
