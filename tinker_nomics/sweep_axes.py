@@ -55,11 +55,17 @@ def parse_axes(given: Mapping[str, Any], mode: str, outputs: Sequence[str] | Non
     Raises:
         ConfigError: every unknown path and output, empty axis, value out of bounds and unequal length, at once.
     """
+    if not isinstance(given, Mapping):
+        example = '{"workload.steps": [100, 200]}'
+        raise ConfigError([Problem("axes", given, "a mapping is expected, {path: values}", f"Write {example}.")], "this sweep")
     problems: list[Problem] = []
     if mode not in MODES:
         problems.append(Problem("mode", mode, f"{' or '.join(MODES)} is allowed"))
     if not given:
         problems.append(Problem("axes", dict(given), "at least one axis is needed", "Use estimate() for one point."))
+    if isinstance(outputs, str):
+        problems.append(Problem("outputs", outputs, "a list of names is expected", f"Write [{outputs!r}] for one."))
+        outputs = None
     for name in outputs or ():
         if name not in UNITS:
             alike = listed(nearest(name, UNITS))
@@ -68,7 +74,7 @@ def parse_axes(given: Mapping[str, Any], mode: str, outputs: Sequence[str] | Non
         problems.append(Problem("outputs", [], "at least one output is needed, or None for all"))
     values: dict[str, np.ndarray] = {}
     for path, axis in given.items():
-        spelled = path.replace("-", "_")
+        spelled = str(path).replace("-", "_")
         parsed = _axis(path, spelled, axis, problems)
         if spelled in values:
             problems.append(Problem(path, "", "this axis is given twice"))
@@ -118,7 +124,10 @@ def _numbers(parameter: Parameter, axis: Any, problems: list[Problem]) -> np.nda
             except TinkerNomicsError as error:
                 problems.append(Problem(f"{parameter.path}[{place}]", item, str(error)))
                 number = max(parameter.low, 1.0)  # said already
-            values[place] = np.nan if number is None else number
+            if number is None:
+                problems.append(Problem(f"{parameter.path}[{place}]", None, parameter.allowed))
+                number = max(parameter.low, 1.0)
+            values[place] = number
     shown = 0
     for start in range(0, len(values), _CHECKED):  # in pieces, so that no temporary is as long as a long axis
         piece = values[start : start + _CHECKED]

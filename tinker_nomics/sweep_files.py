@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 
-from .errors import TinkerNomicsError
+from .errors import TinkerNomicsError, listed
 from .files import atomic_path
+from .outputs import UNITS
 from .sweep_result import Sweep
 
 _LINES = 4096  # rows that are text at a time
+# what NumPy and zipfile raise on files with bits flipped, found by flipping each
+_DAMAGE = (zipfile.BadZipFile, zlib.error, tokenize.TokenError, KeyError, ValueError, EOFError, AttributeError, TypeError,
+           RuntimeError, SyntaxError, OSError)  # fmt: skip
 
 
 def write_csv(batch: Sweep, path: str | Path, force: bool = False) -> Path:
@@ -47,12 +53,13 @@ def _cell(value: str | float) -> str:
 
 def write_npz(batch: Sweep, path: str | Path, force: bool = False) -> Path:
     """Arrays "axis:PATH" and "output:NAME" (over the axes that it depends on), and a JSON text "about": mode, shape,
-    units, provenance. The name of the file should end in .npz.
+    units, provenance, names of axes and outputs. The name of the file should end in .npz.
 
     Raises:
         OutputExistsError: the file exists and `force` is not set.
     """
     about = {"mode": batch.mode, "shape": batch.shape, "units": batch.units, "provenance": batch.provenance}
+    about |= {"axes": list(batch.axes), "outputs": list(batch.values)}
     arrays = {f"axis:{name}": values for name, values in batch.axes.items()}
     arrays |= {f"output:{name}": values for name, values in batch.values.items()}
     with atomic_path(path, force) as temporary, temporary.open("wb") as file:
@@ -67,15 +74,35 @@ def read_npz(path: str | Path) -> Sweep:
         TinkerNomicsError: no such file, or it is not one of these.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
-            parts = {name: file[name] for name in file.files if name != "about"}
+            axes = {name: file[f"axis:{name}"] for name in about["axes"]}
+            values = {name: file[f"output:{name}"] for name in about["outputs"]}
+        batch = Sweep(axes, about["mode"], tuple(about["shape"]), values, about["provenance"])
     except FileNotFoundError:
         raise TinkerNomicsError(f"there is no file {path}") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, AttributeError) as error:
-        raise TinkerNomicsError(f"{path} is not a sweep that to_npz wrote: {error}") from None
-    named = {
-        kind: {name.removeprefix(kind): values for name, values in parts.items() if name.startswith(kind)}
-        for kind in ("axis:", "output:")
-    }
-    return Sweep(named["axis:"], about["mode"], tuple(about["shape"]), named["output:"], about["provenance"])
+    except IsADirectoryError:
+        raise TinkerNomicsError(f"{path} is a folder; name a file that to_npz wrote") from None
+    except PermissionError:
+        raise
+    except _DAMAGE as error:
+        what = f": {error}" if isinstance(error, zipfile.BadZipFile | zlib.error | KeyError) else ""
+        raise TinkerNomicsError(f"{path} is not a sweep that to_npz wrote, or damaged{what}") from None
+    wrong = _misshapen(batch)
+    if wrong:
+        raise TinkerNomicsError(f"{path} is damaged: {listed(wrong)} do not fit a {batch.mode} of shape {batch.shape}")
+    return batch
+
+
+def _misshapen(batch: Sweep) -> list[str]:
+    """The axes and outputs whose arrays cannot belong to the batch."""
+    zipped = batch.mode == "zip"
+    if batch.mode not in ("grid", "zip") or len(batch.shape) != (1 if zipped else len(batch.axes)):
+        return [*batch.axes, *batch.values]
+    lengths = {name: batch.shape[0 if zipped else place] for place, name in enumerate(batch.axes)}
+    wrong = [name for name, values in batch.axes.items() if values.shape != (lengths[name],) or values.dtype.kind not in "fU"]
+    for name, values in batch.values.items():
+        fits = values.ndim == len(batch.shape) and all(of in (1, length) for of, length in zip(values.shape, batch.shape))
+        if not fits or values.dtype != np.float64 or name not in UNITS:
+            wrong.append(name)
+    return wrong

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .config import Config
-from .errors import TinkerNomicsError, listed
+from .errors import TinkerNomicsError, listed, shown
 from .outputs import UNITS
 from .parameters import nearest, registry
 
@@ -82,7 +82,9 @@ class Sweep:
         Raises:
             TinkerNomicsError: no such axis, or a value that it does not have; the axis' values are listed.
         """
-        spelled = {path.replace("-", "_"): value for path, value in choice.items()}
+        if not isinstance(choice, Mapping):
+            raise TinkerNomicsError(f"sel takes a mapping, {{path: value or values}}, not {shown(choice)}")
+        spelled = {str(path).replace("-", "_"): value for path, value in choice.items()}
         places = {path: self._places(path, value) for path, value in spelled.items()}
         if self.mode == "zip":
             keep = np.ones(self.shape, bool)
@@ -98,6 +100,8 @@ class Sweep:
         if path not in self.axes:
             raise TinkerNomicsError(f"{path!r} is no axis of this sweep; its axes are {listed(self.axes)}")
         axis, found = self.axes[path], []
+        if isinstance(value, slice | set | Mapping) or np.ndim(value) > 1 or np.shape(value) == (0,):
+            raise TinkerNomicsError(f"{path} = {shown(value)}: a value of this axis, or a list of at least one, is expected")
         for item in [value] if np.ndim(value) == 0 else value:
             if path in registry():
                 number = registry()[path].parse(item)
@@ -105,9 +109,9 @@ class Sweep:
             else:
                 match = axis == str(item)
             if not match.any():
-                shown = ", ".join(f"{v:g}" if axis.dtype.kind == "f" else str(v) for v in axis[:_SHOWN])
+                known = ", ".join(f"{v:g}" if axis.dtype.kind == "f" else str(v) for v in axis[:_SHOWN])
                 more = f" and {len(axis) - _SHOWN} more" if len(axis) > _SHOWN else ""
-                raise TinkerNomicsError(f"{path} = {item!r}: this axis has {shown}{more}")
+                raise TinkerNomicsError(f"{path} = {shown(item)}: this axis has {known}{more}")
             nearest_first = np.flatnonzero(match)
             if path in registry() and self.mode == "grid":
                 nearest_first = nearest_first[np.argsort(np.abs(axis[nearest_first] - number), kind="stable")]
@@ -160,7 +164,7 @@ class Sweep:
 
     @classmethod
     def from_npz(cls, path: str | Path) -> Sweep:
-        """The Sweep that `to_npz` wrote."""
+        """The Sweep that `to_npz` wrote; another or a damaged file is refused."""
         from .sweep_files import read_npz
 
         return read_npz(path)

@@ -15,14 +15,14 @@ import numpy as np
 from .boundary import x64
 from .config import Config, set_paths
 from .cost_model import evaluate
-from .errors import TinkerNomicsError, listed
+from .errors import ConfigError, TinkerNomicsError, listed
 from .host_memory import available_bytes
 from .outputs import UNITS, by_path
 from .plain_config import checked
 from .streaming import Evaluation, collect
 from .streaming.collecting import outputs_of_block
 from .sweep_axes import parse_axes
-from .sweep_leaves import Part, parts, varied_leaves
+from .sweep_leaves import Part, parts, varied_leaves, with_choices
 from .sweep_points import GridPoints, RowPoints, within
 from .sweep_result import Sweep, provenance_of
 
@@ -62,8 +62,12 @@ def sweep(
         ConfigError: every unknown path, output and choice, empty axis, unequal length and value out of bounds, at once.
         TinkerNomicsError: the results do not fit into memory; it says what would.
     """
-    parsed = parse_axes(axes, mode, outputs)
-    cut = parts(config, parsed, varied_leaves(checked(config, "sweep"), parsed))
+    checked(config, "sweep")
+    try:
+        parsed = parse_axes(axes, mode, outputs)
+    except ConfigError as error:
+        raise with_choices(error, config, axes, mode) from None
+    cut = parts(config, parsed, varied_leaves(config, parsed))
     as_rows = len(parsed.shape) == 1 or math.prod(parsed.shape) <= ROWS_UP_TO
     names = None if outputs is None else tuple(dict.fromkeys(outputs))
     jobs = [(_RowJob if as_rows else _GridJob)(part, parsed.shape, names) for part in cut]
