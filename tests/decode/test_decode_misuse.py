@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 from gguf_bytes import gguf
 from hand_steps import hand_chip, hand_link
-from made_checkpoints import dense
+from made_checkpoints import delta_hybrid, dense, experts, grouped_attention, header, latent, outer, two_mixers
 
 import tinker_nomics as tn
-from tinker_nomics.decode import GgufError
+from tinker_nomics.decode import GgufError, HeaderSource
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.hardware import Machine, Topology
 
@@ -60,6 +61,16 @@ def test_sequences_and_contexts_are_numbers_of_something(value: float) -> None:
         STEP.with_context(value if value else -1)
 
 
+def test_a_context_keeps_within_the_cells_that_are_reserved() -> None:
+    assert STEP.with_context(1024).to_dict() == STEP.to_dict()
+    with pytest.raises(TinkerNomicsError, match="1,024 cells"):
+        STEP.with_context(1025)
+    with pytest.raises(TinkerNomicsError, match="capacity"):
+        tn.price_grid(STEP, CHIP, 1, [512, 4096], rents={})
+    roomy = tn.decode_step(HEADER, tn.Deployment(context=1000, capacity=8192))
+    assert roomy.with_context(8192).to_dict()["kv_bytes_read"] == 8192 * STEP.to_dict()["kv_bytes_read"] / 1024
+
+
 @pytest.mark.parametrize("rent", [-1.0, float("nan"), np.inf, "two dollars", "3 GB"])
 def test_a_rent_is_a_number_of_dollars(rent: Any) -> None:
     cost = tn.price(STEP, Machine(CHIP))
@@ -82,7 +93,7 @@ def test_a_rent_of_a_chip_beside_the_grid_is_a_slip() -> None:
 
 
 def test_an_axis_of_one_needs_no_list() -> None:
-    one = tn.price_grid(STEP, CHIP, 4, 2048, rents={})
+    one = tn.price_grid(HEADER, CHIP, 4, 2048, rents={})
     assert one.axes == {"chip": ("mine",), "width": (4,), "context": (2048.0,)}
     for name, wrong in (("widths", "4"), ("widths", 2.5), ("contexts", "4k"), ("contexts", []), ("contexts", [True])):
         with pytest.raises(TinkerNomicsError, match=name):
@@ -139,3 +150,26 @@ def test_an_open_file_that_was_read_before_says_where_it_stood(tmp_path: Path) -
 def test_no_path_is_not_the_folder_at_hand(path: Any) -> None:
     with pytest.raises(GgufError):
         tn.read_header(path)
+
+
+def mixture() -> HeaderSource:
+    rows = outer(256, 512) + [row for i in range(2) for row in grouped_attention(i, 256, 4, 2, 64)]
+    rows += [row for i in range(2) for row in experts(i, 256, 256, 8)]
+    counts = {"block_count": 2, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 2}
+    return header("qwen3moe", {**counts, "expert_count": 8, "expert_used_count": 2}, rows)
+
+
+@pytest.mark.parametrize("made", [mixture(), latent(2), delta_hybrid(4), two_mixers(2)], ids=lambda h: h.architecture)
+def test_whatever_a_metadata_value_is_the_step_is_finite_or_refused(made: HeaderSource) -> None:
+    """Also quickly: a count of blocks that no checkpoint has builds no list of that length."""
+    hostile = [0, -1, 2**40, 2**63, 1.5, float("inf"), True, "x", [], [0, 0], [2**63] * 4, "<5 integers>"]
+    ledger, started = made.to_ledger(), time.perf_counter()
+    for key in list(ledger["metadata"]):
+        for value in (*hostile, None):
+            metadata = {k: v for k, v in {**ledger["metadata"], key: value}.items() if v is not None}
+            try:
+                figures = tn.decode_step({**ledger, "metadata": metadata}).to_dict()
+            except TinkerNomicsError:
+                continue
+            assert all(0.0 <= figure < np.inf for figure in figures.values()), (key, value)
+    assert time.perf_counter() - started < 20.0

@@ -6,6 +6,9 @@ from typing import Any, TypeGuard
 
 from .gguf_header import GgufHeader
 
+MOST_BLOCKS = 65536
+"""More blocks than any checkpoint has: a count beyond it is a fault, and no list of that length is built."""
+
 
 class Geometry:
     """Reads the numbers that accounting needs from a header and notes what is missing or malformed.
@@ -42,7 +45,11 @@ class Geometry:
         return int(value)
 
     def per_layer(self, key: str, layers: int, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
-        """The values of `key` by layer: one value stands for all layers, an array has one per layer."""
+        """The values of `key` by layer: one value stands for all layers, an array has one per layer.
+
+        Of more than `MOST_BLOCKS` layers the first ones only: whoever counts them notes the fault.
+        """
+        layers = min(layers, MOST_BLOCKS)
         value = self._header.arch(key)
         if value is None and default is not None:
             return default

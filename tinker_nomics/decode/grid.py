@@ -161,8 +161,8 @@ def price_grid(
     """Price a checkpoint on chips x widths x contexts.
 
     Args:
-        source: a header, anything `read_header` takes, or a `DecodeStep` (whose context is replaced and whose reserved
-            cells stay as they are).
+        source: a header, anything `read_header` takes, or a `DecodeStep` (whose context is replaced, within the cells
+            that it reserves).
         chips: names of the catalog, or `Chip`s.
         widths: chips per machine.
         contexts: tokens attended per sequence.

@@ -6,15 +6,13 @@ import math
 from dataclasses import dataclass
 
 from .architecture_rules import ArchitectureRules, WindowRule
-from .geometry import Geometry
+from .geometry import MOST_BLOCKS, Geometry
 from .recurrences import State, state_of
 
 _QUERIES = frozenset({"attn_q", "attn_qkv", "attn_q_a", "attn_q_b"})
 _OUTPUTS = frozenset({"attn_output", "attn_output_a", "attn_o"})
 _BOTH = frozenset({"ssm_out", "attn_output"})
 _INDEXED = frozenset({"indexer.attn_k", "indexer.k_proj"})
-_MOST_BLOCKS = 65536
-"""More blocks than any checkpoint has: a count beyond it is a fault, not a list to build."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,8 @@ def layers_of(
     count = geometry.number("block_count")
     if decoder:
         count = geometry.number("decoder_block_count", count)
-    if not 0 < count <= _MOST_BLOCKS:
-        geometry.faults.append(f"block_count is {count}: 1 to {_MOST_BLOCKS} are allowed")
+    if not 0 < count <= MOST_BLOCKS:
+        geometry.faults.append(f"block_count is {count}: 1 to {MOST_BLOCKS} are allowed")
         return ()
     beyond = [block for block in blocks if block >= count]
     if beyond:

@@ -150,9 +150,10 @@ class DecodeCost:
         per_chip = self.bytes_had / self.machine.count
         if self.fullest_chip_bytes <= per_chip:
             return ()
+        fullest, held = bytes_in_words(self.fullest_chip_bytes), bytes_in_words(per_chip)
         return (
-            f"the machine as a whole holds the step, but this layout would put "
-            f"{bytes_in_words(self.fullest_chip_bytes)} on its fullest chip of {bytes_in_words(per_chip)}: replicated parts have to be cut another way",
+            f"the machine as a whole holds the step, but this layout would put {fullest} on its fullest chip of {held}: "
+            "replicated parts have to be cut another way",
         )
 
     def to_dict(self) -> dict[str, Any]:

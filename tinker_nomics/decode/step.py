@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tinker_nomics.decode.cache_cells import cache_cells
+from tinker_nomics.decode.cache_cells import CELL_PADDING, cache_cells
 from tinker_nomics.decode.stages import (
     ALL_REDUCE_ELEMENT_BYTES,
     ARGMAX_BYTES_PER_SEQUENCE,
@@ -193,10 +193,16 @@ class DecodeStep(eqx.Module):
         """The same step with another number of attended tokens per sequence; reserved cells stay as they are.
 
         Raises:
-            TinkerNomicsError: a number below 0, or none.
+            TinkerNomicsError: a number below 0, or none; more tokens than there are cells reserved for.
         """
         if _numbers(context) is np and not np.all((np.asarray(context) >= 0.0) & np.isfinite(context)):
             raise TinkerNomicsError(str(Problem("context", context, "a finite number of tokens, 0 or more")))
+        if self.terms is not None and _numbers(context, self.terms.capacity) is np:
+            cells = CELL_PADDING * np.ceil(self.terms.capacity / CELL_PADDING)
+            if np.any(np.asarray(context) > cells):
+                allowed = f"at most the {cells:,.0f} cells that this step reserves per sequence"
+                hint = "Build the step with Deployment(capacity=...) for the longest context."
+                raise TinkerNomicsError(str(Problem("context", context, allowed, hint)))
         return _replace(self, {"context": context})
 
     def to_dict(self) -> dict[str, float]:
