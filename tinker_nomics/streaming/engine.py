@@ -154,10 +154,13 @@ def _advanced(points: Any, model: Any, reducers: dict[str, Reducer], states: Any
     return jax.lax.while_loop(lambda carry: carry[0] < stop, one_turn, (first, states))[1]
 
 
-_advance = jax.jit(_advanced, donate_argnums=(3,))
+# XLA keeps to vectors of 256 bits unless told otherwise: with 512 the same loop takes 29 ns of a core per sample where it
+# took 35; processors and devices without them are not concerned
+_OPTIONS = {"xla_cpu_prefer_vector_width": 512}
+_advance = jax.jit(_advanced, donate_argnums=(3,), compiler_options=_OPTIONS)
 
 
-@partial(jax.jit, static_argnames=("mesh",), donate_argnames=("states",))
+@partial(jax.jit, static_argnames=("mesh",), donate_argnames=("states",), compiler_options=_OPTIONS)
 def _advance_each(mesh: Any, points: Any, model: Any, reducers: Any, states: Any, first: Any, stop: Any) -> Any:
     """`_advanced` on every device of the mesh, with its own states, first and stop."""
     return on_each_device(mesh, _advanced, (points, model, reducers), (states, first, stop))
