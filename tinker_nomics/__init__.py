@@ -38,6 +38,8 @@ _PUBLIC = {
     "Tier": "hardware",
     "sensitivity": "sensitivity_report",
     "monte_carlo": "config_monte_carlo",
+    "explain": "explaining",
+    "Explanation": "explaining",
     "Normal": "uncertainty",
     "LogNormal": "uncertainty",
     "Uniform": "uncertainty",

@@ -10,13 +10,11 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
+from .editions import EDITIONS
 from .errors import TinkerNomicsError, listed
 from .parameters import nearest
 
 T = TypeVar("T")
-
-DEFAULT_EDITION = "published"  # of Config.from_recipe, of configurations in TOML and of the command line
-EDITIONS = ("published", "revised")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,15 @@ from __future__ import annotations
 from .config import Config
 
 
+def _long_tail_note(config: Config) -> list[str]:
+    """Say so where lengths have no tail because their mean is a cap."""
+    most, mean = config.workload.max_completion_tokens, config.workload.completion_tokens
+    if config.assumptions.long_tail is not True or most is None or mean < most:
+        return []
+    return ["completion_tokens is at its cap, so every rollout is taken to run that long, and none longer: a mean below "
+            "the cap brings the long tail in"]
+
+
 def notes_of(config: Config) -> tuple[str, ...]:
     """The provenance of a configuration as sentences: its own notes, then what was overridden."""
     provenance = config.provenance
@@ -15,6 +24,7 @@ def notes_of(config: Config) -> tuple[str, ...]:
             "lora.parameters is absent: the published page counts grouped-query and latent attention with MLPs, and "
             f"{provenance.choices.get('model', 'this model')} has other layers too"
         )
+    notes += _long_tail_note(config)
     if provenance.overridden:
         notes.append("overridden: " + ", ".join(provenance.overridden))
     return tuple(notes)

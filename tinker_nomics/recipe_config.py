@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import catalog
-from .assumptions import DEFAULT_EDITION, Assumptions
+from .assumptions import Assumptions
 from .config import (
     ChipFigures,
     Cluster,
@@ -26,6 +26,7 @@ from .config import (
     canonical,
     problems_of,
 )
+from .editions import DEFAULT_EDITION
 from .errors import ConfigError, Problem, TinkerNomicsError, listed
 from .hardware import Chip
 from .parameters import registry

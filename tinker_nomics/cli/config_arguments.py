@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ..editions import DEFAULT_EDITION
 from ..errors import TinkerNomicsError, listed
 from ..parameters import canonical_path, registry
 
@@ -17,9 +18,9 @@ _CHOICES = {
     "prices": "the date of the run: picks the price list and the rent; or a TOML file (default: the newest list)",
     "provider": "who rents the GPUs out (default: the median of on-demand offers); --rent is the same",
     "sandbox": "who runs the rollouts' code: modal, sandboxfusion, none (default: the recipe's)",
-    "schedule": "auto, sync, stream_minibatch or async (default auto: sync at k = 0, async above)",
+    "schedule": "auto, sync, stream_minibatch, async or partial (default auto: sync at k = 0, async above)",
     "training": "lora or full (default lora)",
-    "assumptions": "edition of the model (default published)",
+    "assumptions": f"edition of the model, published or revised, or a list of switches (default {DEFAULT_EDITION})",
 }
 
 _KINDS = ("schedule.kind", "lora.training")
@@ -43,7 +44,8 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _CHOICES.items():
         flags = [f"--{name}", *(["--rent"] if name == "provider" else [])]
         choices.add_argument(*flags, dest=name, metavar="NAME", action=_Once, help=text)
-    choices.add_argument("--gpus", metavar="N", action=_Once, help="GPUs of the own cluster (default 8); the same as --cluster.gpus")
+    choices.add_argument("--gpus", metavar="N", action=_Once,
+                         help="GPUs of the own cluster (default 8); the same as --cluster.gpus")
     choices.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="settings",
                          help="any parameter by its path, e.g. --set workload.length_growth=2.0")
     group = parser.add_argument_group("parameters (numbers may carry a unit: \"3.35 TB/s\", \"80 GiB\", \"$2.50/h\")")

@@ -4,28 +4,49 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
+from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..explaining import Explanation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of a run, and --json."""
+    """The flags of a run, and how to print it."""
     add_config_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print every number, with units, as JSON")
+    parser.add_argument("--explain", action="store_true",
+                        help="print what each deviation of the revised edition does to the totals, with its evidence")
+    parser.add_argument("--plot", metavar="FILE", help="with --explain: the waterfall as a picture (PNG, SVG, PDF)")
+    parser.add_argument("--force", action="store_true", help="replace an existing picture")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the estimate."""
+    """Print the estimate, or the explanation."""
+    if args.plot is not None:
+        from ..plots.style import check_format
+
+        if not args.explain:
+            raise TinkerNomicsError("--plot draws the waterfall of --explain; give both")
+        check_format(args.plot)
     config = config_from(args)
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
-    from ..cost_model import estimate
+    if args.explain:
+        return _explain(args, config)
+    from ..estimate_range import estimate_with_range
     from ..outputs import UNITS, by_path
 
-    priced = estimate(config)
+    ranged = estimate_with_range(config)
+    priced = ranged.estimate
     if args.json:
         document = priced.to_dict() | {
+            "range": {name: {"p10": ranged.low[name], "p90": ranged.high[name]} for name in ranged.low},
+            "varied": list(ranged.varied),
             "units": {name: UNITS[name] for name in by_path(priced)},
             "choices": dict(config.provenance.choices) | {"assumptions": config.assumptions.edition},
             "notes": list(priced.notes),
@@ -34,5 +55,19 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from .estimate_text import screen
 
-    print(screen(config, priced))
+    print(screen(config, ranged))
+    return 0
+
+
+def _explain(args: argparse.Namespace, config: Config) -> int:
+    from ..explaining import explain
+
+    explanation: Explanation = explain(config)
+    print(json.dumps(explanation.to_dict(), indent=2) if args.json else explanation.table())
+    if args.plot is not None:
+        from ..plots.style import save
+
+        written = save(explanation.plot(), args.plot, args.force)
+        if not args.json:
+            print(f"\nwrote {written}")
     return 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 
 from ..config import Config
 from ..errors import listed
+from ..estimate_range import Ranged
+from ..formulas.staleness_queue import billed_multiplier
 from ..outputs import Estimate
 from ..quantities import show
 from .text_table import table
@@ -13,9 +16,10 @@ from .text_table import table
 WIDTH = 100
 
 
-def screen(config: Config, estimate: Estimate) -> str:
+def screen(config: Config, ranged: Ranged) -> str:
     """The run in a line, its token streams, both bills side by side, the verdict, memory, checkpoint, assumptions."""
-    parts = [_run_line(config), _bills(estimate), _verdict(estimate), _fit(config, estimate), _basis(config, estimate)]
+    estimate = ranged.estimate
+    parts = [_run_line(config), _bills(estimate), _totals(config, ranged), _fit(config, estimate), _basis(config, estimate)]
     return "\n\n".join(parts)
 
 
@@ -40,10 +44,50 @@ def _bills(estimate: Estimate) -> str:
         ["rollout", f"{streams.rollout:,.0f}", _usd(tinker.rollout), "decode", _hours(own.decode_hours), ""],
         ["prefill", f"{streams.prefill:,.0f}", _usd(tinker.prefill), "prefill", _hours(own.prefill_hours), ""],
         ["train", f"{streams.train:,.0f}", _usd(tinker.train), "train", _hours(own.train_hours), ""],
+        *_rest(estimate),
         ["sandbox", "", _usd(tinker.sandbox), "sandbox", "", _usd(own.sandbox)],
         ["total", "", _usd(tinker.total), "total", _hours(own.hours), _usd(own.total)],
     ]
     return table(rows, ["stream", "tokens", "Tinker", "own GPUs", "time", "cost"], "lrrlrr")
+
+
+def _rest(estimate: Estimate) -> list[list[str]]:
+    """What a step spends on neither rollouts nor training, where the edition counts it."""
+    own = estimate.self_hosted
+    if own.fixed_hours is None:
+        return []
+    return [["", "", "", "rest of steps", _hours(own.fixed_hours + own.sync_hours), ""]]
+
+
+def _totals(config: Config, ranged: Ranged) -> str:
+    """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
+    lines = [f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list', 'your own list')}"]
+    if ranged.varied:
+        low, high = ranged.low, ranged.high
+        lines[0] += (
+            f"; P10-P90 over {len(ranged.varied)} declared uncertainties: Tinker {_span(low, high, 'tinker.total')}, "
+            f"own GPUs {_span(low, high, 'self_hosted.total')}"
+        )
+    else:
+        lines[0] += "; no range: nothing uncertain in it has a declared one"
+    lines.append(_verdict(ranged.estimate))
+    return "\n".join(_wrapped(line, "  ") for line in [*lines, *_discards(ranged.estimate)])
+
+
+def _span(low: Mapping[str, float], high: Mapping[str, float], name: str) -> str:
+    return f"{_usd(low[name])} to {_usd(high[name])}"
+
+
+def _discards(estimate: Estimate) -> list[str]:
+    """What groups thrown away as too stale would add to Tinker's bill, where their share is only known as a range."""
+    staleness, tinker = estimate.staleness, estimate.tinker
+    if not staleness.discarded_high or staleness.discarded_low == staleness.discarded_high:
+        return []
+    billed = tinker.rollout + tinker.prefill + tinker.sandbox
+    more = [billed * (billed_multiplier(share) - 1) for share in (staleness.discarded_low, staleness.discarded_high)]
+    return [f"Stale groups are not in Tinker's total: schedule.rho and schedule.variation are not known. They would be "
+            f"{staleness.discarded_low:.0%} to {staleness.discarded_high:.0%} of all groups and add {_usd(more[0])} to "
+            f"{_usd(more[1])}."]
 
 
 def _verdict(estimate: Estimate) -> str:
@@ -62,11 +106,14 @@ def _fit(config: Config, estimate: Estimate) -> str:
     need, chip = estimate.memory, config.cluster.chip
     weights = (
         f"memory: {show(need.weights_bytes, 'B')} for weights (all copies) of {show(chip.memory_bytes, 'B')} a GPU: "
-        f"at least {need.min_gpus:g} GPUs"
+        f"at least {need.min_gpus:g} GPU{'' if need.min_gpus == 1 else 's'}"
     )
     weights += "" if need.weights_fit else f" - the {config.cluster.gpus:g} of this cluster are too few"
     kv = f"cache of the whole batch {show(need.kv_cache_bytes, 'B')}: "
-    kv += "fits" if need.kv_fits else f"too big by {show(-estimate.branches['kv_fits'], 'B')}; sample in smaller waves"
+    if need.concurrency is not None:
+        kv += f"{need.concurrency:,.0f} sequences at a time on a replica of {need.engine_gpus:g}"
+    else:
+        kv += "fits" if need.kv_fits else f"too big by {show(-estimate.branches['kv_fits'], 'B')}; sample in smaller waves"
     lines = [f"{weights}; {kv}"]
     if estimate.lora.checkpoint_bytes is not None:
         lines.append(
@@ -79,12 +126,16 @@ def _fit(config: Config, estimate: Estimate) -> str:
 def _basis(config: Config, estimate: Estimate) -> str:
     choices, labels = config.provenance.choices, config.provenance.labels
     cluster = config.cluster
+    revised = estimate.self_hosted.mfu is not None
+    efficiency = cluster.engine.decode_efficiency if config.assumptions.batch_roof else cluster.rollout_efficiency
     lines = [
-        f"edition {config.assumptions.edition}; price list of {choices.get('price_list', 'your own')}; "
         f"rent: {labels.get('cluster.price_per_gpu_hour', 'yours')}",
-        f"assumed: rollout efficiency {cluster.rollout_efficiency:g}, MFU {cluster.mfu:g}, "
+        f"assumed: {'decode' if config.assumptions.batch_roof else 'rollout'} efficiency {efficiency:.3g}, "
+        f"MFU {estimate.self_hosted.mfu if revised else cluster.mfu:.3g}, "
         f"prefix cache hit rate {cluster.prefix_cache_hit_rate:g}, growth {config.workload.length_growth:g}",
     ]
+    if config.assumptions.long_tail and config.workload.length_p99_over_p50 is not None:
+        lines[1] += f", p99/p50 of lengths {config.workload.length_p99_over_p50:g}"
     sources: dict[str, list[str]] = {}
     for path, label in labels.items():
         if path.startswith("workload."):

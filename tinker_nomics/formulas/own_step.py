@@ -67,6 +67,9 @@ class StepSwitches(NamedTuple):
     stream_minibatch: Any = True
 
 
+ALL_ON = StepSwitches()
+
+
 class StepTimes(eqx.Module):
     """Seconds of a step and of its parts; `share` is the rollouts' part of the pool, 1 where nothing is split."""
 
@@ -143,7 +146,7 @@ def step_times(
     kind: str,
     share: Number | None = None,
     minibatches: Number = 1.0,
-    switches: StepSwitches = StepSwitches(),
+    switches: StepSwitches = ALL_ON,
 ) -> StepTimes:
     """The seconds of one step.
 
