@@ -150,6 +150,14 @@ def test_parts_merge_to_the_same_integers(strata, cut):
         np.testing.assert_allclose(both["m"]["y"].squares, whole["m"]["y"].squares, rtol=1e-12)
 
 
+def test_a_reducer_that_follows_nothing_does_not_stand_in_the_way():
+    points = st.SobolPoints(2, 9, replicates=4, seed=1, log2_chunk=2)
+    reducers = {"none": st.Events(()), "m": st.Moments()}
+    run = st.run(points, Square(), reducers)
+    both = st.merge_runs(reducers, run.states, run.states)
+    assert run.states["none"] == both["none"] == {} and both["m"]["y"].count.sum() == 2 * points.size
+
+
 def test_going_on_from_states_equals_one_run():
     points = st.SobolPoints(2, 9, replicates=4, seed=1, log2_chunk=4)
     reducers = {"h": st.Histogram(), "m": st.Moments()}

@@ -109,7 +109,9 @@ def folded(reducers: dict[str, Reducer], states: dict[str, Any]) -> dict[str, An
 
 def pairwise_merge(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """The states of two disjoint sets of chunks, stratum by stratum (traced)."""
-    return {name: jax.vmap(reducer.merge)(a[name], b[name]) for name, reducer in reducers.items()}
+    # a reducer that follows nothing, such as Events(()), has a state without arrays, over which vmap cannot count
+    held = {name: reducer for name, reducer in reducers.items() if jax.tree_util.tree_leaves(a[name])}
+    return {**a, **{name: jax.vmap(reducer.merge)(a[name], b[name]) for name, reducer in held.items()}}
 
 
 def across_processes(peers: Mesh, reducers: Mapping[str, Reducer], states: Mapping[str, Any]) -> dict[str, Any]:
