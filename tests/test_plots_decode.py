@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
+from made_checkpoints import dense
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tinker_nomics.decode import Deployment, decode_step
 from tinker_nomics.decode.grid import price_grid
 from tinker_nomics.decode.pricing import price
 from tinker_nomics.decode.stages import StageKind
@@ -65,6 +68,22 @@ def test_the_roofline_says_which_roof_is_missing_and_why_a_step_lies_below() -> 
     notes = draw_roofline(step, price(step, Machine(slow, 4)))._supxlabel.get_text()  # type: ignore[union-attr]
     assert "no roof of arithmetic" in notes and "collectives bind" in notes
     assert "no roof" not in draw_roofline(step, price(step, Machine(FULL)))._supxlabel.get_text()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sequences", [1.0, 128.0])
+def test_the_names_of_kinds_stand_inside_the_axes(sequences: float) -> None:
+    tiers = (Tier(TierKind.SRAM, 1e9, 2e14), Tier(TierKind.DDR, 1e12, 2e11))
+    header = dense("llama", blocks=4, width=4096, heads=32, kv_heads=8, head=128, columns=14336, vocabulary=32000)
+    step = decode_step(header, Deployment(sequences=sequences))
+    figure = draw_roofline(step, price(step, Machine(hand_chip(tiers=tiers, rate=3e14))))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    inside = figure.axes[0].get_window_extent()
+    kinds = [text for text in figure.axes[0].texts if "FLOP/s" not in text.get_text()]
+    assert len(kinds) >= 3
+    for text in kinds:
+        words = text.get_window_extent(canvas.get_renderer())
+        assert inside.y0 <= words.y0 and words.y1 <= inside.y1 and inside.x0 <= words.x0, text.get_text()
 
 
 @pytest.mark.parametrize("low", [1e-4, 0.05, 0.9, 7.3, 1234.0])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .gguf_source import read_header as read_header
     from .grid import price_grid as price_grid
     from .ledger import HeaderSource as HeaderSource
+    from .price_table import PriceTable as PriceTable
     from .pricing import Bind as Bind
     from .pricing import DecodeCost as DecodeCost
     from .pricing import StageCost as StageCost
@@ -60,6 +61,7 @@ _HOME = {
     "StageCost": "pricing",
     "Bind": "pricing",
     "price_grid": "grid",
+    "PriceTable": "price_table",
     "usd_per_million_tokens": "dollars",
 }
 

@@ -16,9 +16,9 @@ _NOTE = 170  # letters across 1200 px
 _MOST_LINES = 4
 
 
-def set_title(figure: Figure, title: str) -> None:
-    """A bold title at the upper left, in lines that leave room for the legend at the right."""
-    lines = textwrap.wrap(title, _TITLE, max_lines=_MOST_LINES, placeholder=" ...")
+def set_title(figure: Figure, title: str, letters: int = _TITLE) -> None:
+    """A bold title at the upper left, in lines of `letters` that leave room for a legend at the right."""
+    lines = textwrap.wrap(title, letters, max_lines=_MOST_LINES, placeholder=" ...")
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=12, fontweight="bold")
 
 

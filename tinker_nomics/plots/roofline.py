@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from ..decode.pricing import DecodeCost
     from ..decode.step import DecodeStep
 
+_STEP = 24  # points from one label of a ladder to the next
+_HEIGHT = 340.0  # points of the axes' height, about
+_GAP = 2.5  # a ratio of intensities beyond which labels stand clear of each other
+_SAME_LEVEL = 5.0  # a ratio of rates within which kinds lie on one level
+
 
 @dataclass(frozen=True)
 class KindWork:
@@ -68,27 +73,26 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
     """
     figure = new_figure(12.0, 6.4)
     axes = tidy(figure.add_subplot(), "both")
-    set_title(figure, title)
+    set_title(figure, title, 100)
     work = work_by_kind(step, cost)
     if not work:
         words = "no roof: the step does no arithmetic, or no bandwidth and no matrix rate are declared"
         axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
         return figure
+    axes.set_xscale("log")
+    axes.set_yscale("log")
     _draw_roofs(axes, cost, [one.intensity for one in work])
     largest = max(one.moved for one in work)
     sizes = [40 + 500 * one.moved / largest for one in work]
     x, y = [one.intensity for one in work], [one.attainable for one in work]
     axes.scatter(x, y, s=sizes, color=PALETTE[4], alpha=0.6, edgecolor="black", linewidth=0.6, zorder=3)
-    _label_kinds(axes, work)
     whole = cost.flops / cost.moved_bytes
     floor = cost.flops / cost.floor
     axes.plot(whole, floor, "D", color=HIGH, markersize=9, zorder=4, label="whole step at the floor")
     if cost.prediction is not None:
         predicted = cost.flops / cost.prediction
         axes.plot(whole, predicted, "v", color=HIGH, markersize=9, zorder=4, label="whole step as predicted")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_ylim(top=axes.get_ylim()[1] * 3.0)
+    _label_kinds(axes, work)
     axes.set_xlabel("arithmetic intensity [FLOP per byte moved]")
     axes.set_ylabel("attainable [FLOP/s]")
     axes.legend(loc="lower right", frameon=False)
@@ -119,24 +123,50 @@ def _draw_roofs(axes: Axes, cost: DecodeCost, intensities: list[float]) -> None:
 
 
 def _label_kinds(axes: Axes, work: list[KindWork]) -> None:
-    """Names beside the circles; kinds that lie together share one label."""
+    """Names beside the circles, with room for them above; kinds that lie together share one label.
+
+    Those that attain most are named above to the left, the others below to the right; neighbours climb, so that no
+    leader crosses a name, and after a gap the ladder starts again.
+    """
+    leader = {"arrowstyle": "-", "color": NEUTRAL, "linewidth": 0.8}
+    box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    most = max(one.attainable for one in work)
+    upper = [one for one in work if one.attainable > most / _SAME_LEVEL]
+    lower = [one for one in reversed(work) if one not in upper]
+    room = {1: 0.0, -1: 0.0}
+    for sign, kinds in ((1, upper), (-1, lower)):
+        level, before = 0, 0.0
+        for group in _groups(kinds):
+            at = group[-1] if sign > 0 else group[0]
+            gap = max(at.intensity, before) / min(at.intensity, before) if before else 0.0
+            level = level + 1 if 0.0 < gap < _GAP else 0
+            before = at.intensity
+            place = (-40 * sign, (_STEP + _STEP * level) * sign)
+            names = ", ".join(one.kind.value for one in group)
+            side = "right" if sign > 0 else "left"
+            axes.annotate(
+                names, (at.intensity, at.attainable), place, textcoords="offset points", ha=side, fontsize=9,
+                arrowprops=leader, bbox=box, zorder=5,
+            )  # fmt: skip
+            room[sign] = max(room[sign], _STEP * (level + 1.7) / _HEIGHT)
+    low, high = axes.get_ylim()
+    if lower:
+        least = min(one.attainable for one in lower)
+        low = min(low, least * (least / high) ** (room[-1] / (1.0 - room[-1])))
+    axes.set_ylim(low, max(high, low * (most / low) ** (1.0 / (1.0 - room[1]))))
+
+
+def _groups(work: list[KindWork]) -> list[list[KindWork]]:
+    """Kinds that lie so close together that one label does for them."""
     groups: list[list[KindWork]] = []
     for one in work:
         last = groups[-1][0] if groups else None
-        near = last is not None and one.intensity <= 1.15 * last.intensity
-        if last is not None and near and 0.5 < one.attainable / last.attainable < 2.0:
+        apart = max(one.intensity, last.intensity) / min(one.intensity, last.intensity) if last else np.inf
+        if last is not None and apart <= 1.15 and 0.5 < one.attainable / last.attainable < 2.0:
             groups[-1].append(one)
         else:
             groups.append([one])
-    leader = {"arrowstyle": "-", "color": NEUTRAL, "linewidth": 0.8}
-    level = 0
-    for i, group in enumerate(groups):
-        # neighbours climb, so that no leader crosses a name; after a gap the ladder starts again
-        level = level + 1 if i and group[0].intensity < 2.5 * groups[i - 1][-1].intensity else 0
-        names = ", ".join(one.kind.value for one in group)
-        place = (-40, 22 + 24 * level)
-        at = (group[-1].intensity, group[-1].attainable)
-        axes.annotate(names, at, place, textcoords="offset points", ha="right", fontsize=9, arrowprops=leader)
+    return groups
 
 
 def _si(value: float) -> str:
