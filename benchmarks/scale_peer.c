@@ -1,13 +1,13 @@
 /* The peer of benchmarks/scale.py: the same Monte Carlo work by hand in C.
 
    Scrambled Sobol' points in ten dimensions, quantiles (three log-normal by the same rational, four triangular, three
-   uniform), the published formulas of one run, and of three outputs count, mean, squared deviations, least, greatest
-   and a histogram with 512 bins per octave; in blocks that stay in the first-level cache, one replicate per thread at a
+   uniform), the published formulas of one run, and of three outputs count, mean, squared deviations, least and greatest
+   with the number of their point, the share below zero and a histogram with 512 bins per octave; in blocks that stay in the first-level cache, one replicate per thread at a
    time.
 
    usage: scale_peer INPUT OUTPUT. INPUT is little-endian: int64 replicates, log2_points; 3 x (mu, sigma, shift),
    4 x (low, mode, high), 3 x (low, high), the constants below in order; per replicate uint64 directions[10][52] and
-   shifts[10]. OUTPUT: seconds, then per output count, mean, variance, least, greatest, then 81924 int64 counts. */
+   shifts[10]. OUTPUT: seconds, then per output count, mean, variance, least, greatest, share below zero, then 81924 int64 counts. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct constants {
     double gpus, bandwidth, matrix_rate;
 };
 
-struct moments { int64_t count; double mean, squares, least, greatest; };
+struct moments { int64_t count, held, least_number, greatest_number; double mean, squares, least, greatest; };
 
 static double lognormal[3][3], triangular[4][3], uniform[3][2];
 static struct constants c;
@@ -121,7 +121,7 @@ static void one_block(double x[DIMENSIONS][BLOCK], double y[OUTPUTS][BLOCK])
     }
 }
 
-static void add(struct moments *m, int64_t *counts, const double *y)
+static void add(struct moments *m, int64_t *counts, const double *y, int64_t number)
 {
     double sum = 0, least = y[0], greatest = y[0];
     for (int i = 0; i < BLOCK; i++) sum += y[i];
@@ -135,8 +135,19 @@ static void add(struct moments *m, int64_t *counts, const double *y)
     m->squares += squares + step * step * m->count * share;
     m->mean += step * share;
     m->count += BLOCK;
-    if (least < m->least) m->least = least;
-    if (greatest > m->greatest) m->greatest = greatest;
+    if (least < m->least) {
+        m->least = least;
+        for (int i = BLOCK - 1; i >= 0; i--)
+            if (y[i] == least) m->least_number = number + i;
+    }
+    if (greatest > m->greatest) {
+        m->greatest = greatest;
+        for (int i = BLOCK - 1; i >= 0; i--)
+            if (y[i] == greatest) m->greatest_number = number + i;
+    }
+    int64_t held = 0;
+    for (int i = 0; i < BLOCK; i++) held += y[i] < 0;
+    m->held += held;
     for (int i = 0; i < BLOCK; i++) counts[place(y[i])]++;
 }
 
@@ -159,7 +170,7 @@ static void replicate(int64_t log2_points, const uint64_t *directions, const uin
             for (int i = 0; i < BLOCK; i++) x[d][i] = unit(start ^ table[d][i]);
         }
         one_block(x, y);
-        for (int o = 0; o < OUTPUTS; o++) add(&m[o], counts + o * COUNTS, y[o]);
+        for (int o = 0; o < OUTPUTS; o++) add(&m[o], counts + o * COUNTS, y[o], block << LOG2_BLOCK);
     }
 }
 
@@ -190,7 +201,7 @@ int main(int argc, char **argv)
     fclose(file);
     struct moments *m = malloc(replicates * OUTPUTS * sizeof *m);
     int64_t *counts = calloc(replicates * OUTPUTS * COUNTS, 8);
-    for (int64_t i = 0; i < replicates * OUTPUTS; i++) m[i] = (struct moments){0, 0, 0, 1e300, -1e300};
+    for (int64_t i = 0; i < replicates * OUTPUTS; i++) m[i] = (struct moments){0, 0, 0, 0, 0, 0, 1e300, -1e300};
     struct timespec t0, t1;
     clock_gettime(CLOCK_MONOTONIC, &t0);
 #pragma omp parallel for schedule(dynamic)
@@ -211,11 +222,13 @@ int main(int argc, char **argv)
             all.squares += part.squares + step * step * all.count * share;
             all.mean += step * share;
             all.count += part.count;
+            all.held += part.held;
             if (part.least < all.least) all.least = part.least;
             if (part.greatest > all.greatest) all.greatest = part.greatest;
             for (int64_t i = 0; i < COUNTS; i++) sum[i] += counts[(r * OUTPUTS + o) * COUNTS + i];
         }
-        double figures[5] = {(double)all.count, all.mean, all.squares / all.count, all.least, all.greatest};
+        double figures[6] = {(double)all.count, all.mean, all.squares / all.count, all.least, all.greatest,
+                             (double)all.held / all.count};
         fwrite(figures, sizeof figures, 1, file);
         fwrite(sum, 8, COUNTS, file);
     }

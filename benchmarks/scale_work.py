@@ -63,11 +63,12 @@ def ours(samples: int, **more: Any) -> Any:
 
 
 class Peer(NamedTuple):
-    """What a peer found: seconds, and per output mean, variance, least, greatest and counts by bin."""
+    """What a peer found: seconds, and per output mean, variance, least, greatest (in C the share below zero too) and
+    counts by bin."""
 
     seconds: float
     samples: int
-    figures: dict[str, tuple[float, float, float, float]]
+    figures: dict[str, tuple[float, ...]]
     counts: dict[str, np.ndarray]
 
     @property
@@ -137,8 +138,7 @@ def run_c(program: Path, samples: int, threads: int) -> Peer:
             seconds = float(np.fromfile(file, np.float64, 1)[0])
             figures, counts = {}, {}
             for output in OUTPUTS:
-                _, mean, variance, least, greatest = np.fromfile(file, np.float64, 5)
-                figures[output] = (mean, variance, least, greatest)
+                figures[output] = tuple(np.fromfile(file, np.float64, 6)[1:].tolist())
                 counts[output] = np.fromfile(file, np.int64, 2 * Histogram(None, *OCTAVES).bins + 4)
     return Peer(seconds, REPLICATES << log2_points, figures, counts)
 

@@ -19,9 +19,12 @@ from .correlation import Correlations
 from .errors import UncertaintyError, unknown_name
 from .model import SCALAR
 from .sample_states import OutputSample, sample_reducers, sampled, state_shapes
-from .study import LOG2_CHUNK, Distributions, Evaluate, Function, Study, bare, log2_per_replicate, prepare, spread
+from .study import Distributions, Evaluate, Function, Study, bare, log2_per_replicate, names_of, prepare, spread
 from .text import columns, number
 
+# samples per chunk as a power of two: ten inputs and their points then stay in a core's second-level cache, and threads
+# that fold side by side need no larger chunk; measured 31 ns of a core per sample, 35 at 2^16 and 43 at 2^13
+_LOG2_CHUNK = 14
 TABLE_QUANTILES = (0.05, 0.1, 0.5, 0.9, 0.95)
 
 
@@ -268,7 +271,7 @@ def plan(
 ) -> Plan:
     """What `monte_carlo` does before it runs; the same arguments, and the octaves of the histograms."""
     study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
-    m, replicates = log2_per_replicate(samples, replicates, 1)
-    points = SobolPoints(study.dimensions, m, replicates, seed, min(LOG2_CHUNK, m))
+    m, replicates, seed = log2_per_replicate(samples, replicates, 1, seed)
+    points = SobolPoints(study.dimensions, m, replicates, seed, min(_LOG2_CHUNK, m))
     pipeline = Pipeline((study.sampler, Evaluate(study.model)), keep=True)
-    return Plan(study, points, pipeline, sample_reducers(events, rows, replicates, octaves), int(seed))
+    return Plan(study, points, pipeline, sample_reducers(names_of(events), rows, replicates, octaves), int(seed))
