@@ -118,20 +118,19 @@ def laid_out_seconds(chip: ChipArrays, count: Any, payload: Any) -> Any:
     """The predicted time of an all-reduce of `payload` bytes over `count` chips [s].
 
     One shot (all_to_all, pair, host): $hops\\, latency + (n-1)\\, payload / rate$, or $payload / peer\\ rate$
-    where peers have links of their own, unless all of them together exceed what the chip can send. Ring, torus and
-    mesh: $2\\, hops\\, latency + 2 (n-1)/n\\, payload / rate$.
+    where peers have links of their own, and no less than the chip takes to send what any all-reduce sends. Ring, torus
+    and mesh: $2\\, hops\\, latency + 2 (n-1)/n\\, payload / rate$.
 
-    **Kinks:** where the links to all peers together meet the rate of the chip.
+    **Kinks:** where the links to all peers together exceed what the chip can send.
     """
     joined = jnp.where(count > 1.0, 1.0, 0.0)
     hops = hops_min(chip.topology, count) * chip.link_latency
     own_links = chip.peer_bandwidth_declared * is_topology(chip.topology, Topology.ALL_TO_ALL, Topology.PAIR) > 0.0
-    to_all = (count - 1.0) * _over(payload, chip.link_bandwidth)
+    wire = 2.0 * (count - 1.0) / count * _over(payload, chip.link_bandwidth)
     to_each = _over(payload, chip.peer_bandwidth)
-    # where a chip's rate is just the sum over its peers the two are one to rounding, and the peers' rate counts
-    sent = jnp.where(own_links & (to_each >= (1.0 - 1e-9) * to_all), to_each, to_all)
-    around = 2.0 * hops + 2.0 * (count - 1.0) / count * _over(payload, chip.link_bandwidth)
-    return joined * jnp.where(is_topology(chip.topology, *_ONE_SHOT) > 0.0, hops + sent, around)
+    to_each = jnp.where(to_each >= wire, to_each, wire)
+    sent = jnp.where(own_links, to_each, (count - 1.0) * _over(payload, chip.link_bandwidth))
+    return joined * jnp.where(is_topology(chip.topology, *_ONE_SHOT) > 0.0, hops + sent, 2.0 * hops + wire)
 
 
 def rate_declared(chip: ChipArrays) -> Any:
