@@ -179,6 +179,15 @@ def test_what_counts_together_and_what_the_model_was_not_trained_for(tmp_path: P
     assert "trained for" not in text and "together" not in text
 
 
+def test_chunked_attention_says_which_token_is_priced(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "chunked.json"
+    made = dense("llama4", blocks=4, width=256, heads=4, kv_heads=2, head=64, columns=256, vocabulary=512)
+    path.write_text(json.dumps(made.to_ledger()))
+    for context, told in (("8k", False), ("32k", True)):
+        assert main(["decode", str(path), "--context", context]) == 0
+        assert ("end of a chunk of 8,192" in capsys.readouterr().out) is told
+
+
 def test_the_stages_stand_in_their_order_and_say_what_they_leave_out(tmp_path: Path, capsys) -> None:
     """A model whose first block has no router still has it between the norm and the FFN."""
     made = latent(2)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..decode.architecture_rules import rules_of
 from ..decode.dollars import usd_per_million_tokens
 from ..decode.pricing import Bind, DecodeCost
 from ..decode.reasons import reasons_of
@@ -102,12 +103,22 @@ def _summary(priced: Priced) -> str:
     ])  # fmt: skip
 
 
+def _chunk(architecture: str | None) -> float:
+    """Tokens of a chunk where the architecture attends in chunks [tokens]; else 0."""
+    rule = rules_of(architecture).window if architecture is not None else None
+    return float(rule.fixed or rule.window or 0) if rule is not None and rule.chunked else 0.0
+
+
 def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[str]:
     costs, sequences = priced.costs, priced.deployment.sequences
     lines = []
     if any(cost.prediction is None for cost in costs):
         lines.append("<= and >= are bounds that follow from the floor, which no implementation beats.")
     lines.append("Time is of one decode step: one token of every sequence, in the steady state, without the prompt.")
+    lines.append("binds: what the prediction is mostly spent on; where there is none, the largest sum of the floor.")
+    chunk = _chunk(priced.header.architecture)
+    if chunk and priced.deployment.context > chunk:
+        lines.append(f"The step is of a token at the end of a chunk of {chunk:,.0f}, which attends to all of it.")
     if sequences != 1.0:
         lines.append(f"tokens/s and USD count the tokens of all {tokens_text(sequences)} sequences together.")
     run = {cost.machine.chip.id for cost in costs}
