@@ -69,7 +69,7 @@ def test_tornado_shows_what_the_convention_lists(drawn, tmp_path):
     for expected in (
         LONG,
         "bend *",
-        "base 185",
+        "base $185.00",
         "1.1",
         "3",
         "5.5 USD/h",

@@ -12,10 +12,11 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from .config import Config, problems_of, set_paths
+from .config import Config, set_paths
 from .cost_distribution import CostDistribution, distribution_from
 from .declared_ranges import declared_distributions
-from .errors import ConfigError, Problem, TinkerNomicsError
+from .distribution_bounds import refuse_out_of_bounds
+from .errors import TinkerNomicsError
 from .length_path import read_lengths, with_lengths
 from .outputs import UNITS
 from .parameters import canonical_path, registry
@@ -32,7 +33,6 @@ from .uncertainty.simulation import Plan, plan
 OWN_CHEAPER = "difference.total < 0"
 ROWS = 4096
 OCTAVES = (-24, 56)  # of USD, hours, tokens and bytes: 6e-8 to 7e16
-_RARE = 1e-9  # probability outside a parameter's bounds that is let pass
 
 
 def monte_carlo(
@@ -90,7 +90,7 @@ def monte_carlo(
             given.pop("workload.length_growth", None)
     if path is not None:
         config = with_lengths(config, path, given)
-    _refuse_out_of_bounds(config, given)
+    refuse_out_of_bounds(config, given, "this Monte Carlo run")
     followed = tuple(dict.fromkeys((*(check_output(name, tuple(UNITS)) for name in outputs), "difference.total")))
     counted = tuple(dict.fromkeys((*_budget_events(followed, budget), OWN_CHEAPER, *events)))
     # an absent figure that is uncertain needs a leaf to be put in the place of
@@ -152,25 +152,6 @@ def chunk_range(chunks: range | str | None, total: int) -> range:
     if found.step != 1 or not 0 <= found.start < found.stop <= total:
         raise TinkerNomicsError(f"chunks = {chunks!r}: this run has the chunks 0:{total}; name some of them, in order")
     return found
-
-
-def _refuse_out_of_bounds(config: Config, distributions: Mapping[str, Distribution]) -> None:
-    """Refuse distributions that give values which the parameter, alone or with the rest, may not have."""
-    problems: dict[str, Problem] = {}
-    for path, distribution in distributions.items():
-        parameter = registry()[path]
-        low, high = (float(distribution.quantile(p)) for p in (_RARE, 1 - _RARE))
-        if low < parameter.low or high > parameter.high:
-            problems[path] = Problem(
-                path, distribution.describe(), f"it gives values from {low:.4g} to {high:.4g}, and {parameter.allowed}",
-                f"Take e.g. Truncated(distribution, low={parameter.low:g}).",
-            )
-            continue
-        whole = round(high) if parameter.kind == "integer" else high
-        for problem in problems_of(set_paths(config, {path: float(whole)})):
-            problems.setdefault(problem.path, problem)
-    if problems:
-        raise ConfigError(problems.values(), "this Monte Carlo run")
 
 
 def _description(

@@ -18,6 +18,7 @@ from .parameters import Parameter, registry
 from .report_outputs import OUTPUTS
 
 SIDE = 1e-9  # relative distance at which a slope is taken from one side of a kink
+TIE = 1e-9  # a margin [h, GPUs, steps, ...] that stays within it is a tie that the model makes, and its sign is rounding
 _BLOCK = 4096  # rows of one batched call; padding to it keeps the trace
 
 
@@ -154,7 +155,8 @@ def reach(parameter: Parameter, value: float, factor: float = 10.0, count: int =
         return np.unique(np.append(inside[1:] if parameter.open_low else inside, value))
     if value == 0:
         return np.array([0.0])
-    return np.unique(np.append(np.geomspace(value / factor, value * factor, count), value))
+    around = np.append(np.geomspace(value / factor, value * factor, count), [value, max(value / factor, parameter.low)])
+    return np.unique(around[around > parameter.low] if parameter.open_low else around[around >= parameter.low])
 
 
 def switches(model: LocalModel, margins: np.ndarray) -> list[Switch]:
@@ -171,6 +173,8 @@ def switches(model: LocalModel, margins: np.ndarray) -> list[Switch]:
         here = int(np.searchsorted(grid, value))
         for column, branch in enumerate(model.branches):
             marks = _marks(found, column, branch)
+            if np.abs(found[:, column]).max() <= TIE:
+                continue
             for side in (range(here, len(grid) - 1), range(here, 0, -1)):
                 step = 1 if side.step > 0 else -1
                 crossing = next((i for i in side if marks[i + step] != marks[i]), None)
@@ -194,17 +198,18 @@ def _switch(model: LocalModel, branch: str, margin: float, found: tuple[float, s
     _, path, near, far = found
     column = model.branches.index(branch)
     parameter = registry()[path]
+    start = _marks(model.outputs(model.rows(path, [near]))[1], column, branch)[0]
     if parameter.kind == "integer":
-        ends = _whole_bisect(model, path, near, far, branch)
-    else:
-        start = _marks(model.outputs(model.rows(path, [near]))[1], column, branch)[0]
-        ends = bisect(model, path, near, far, lambda _, margins: _marks(margins, column, branch) != start)
+        near, far = _whole_bisect(model, path, near, far, branch)
+    # of a whole number too: what one step does besides switching the branch is its slope, not the jump
+    ends = bisect(model, path, near, far, lambda _, margins: _marks(margins, column, branch) != start)
     values, _ = model.outputs(model.rows(path, sorted(ends)))
     jump = values[1] - values[0]
     scale = np.abs(values).max(axis=0)
-    # two neighbouring floats differ by their slope; only what exceeds rounding is a jump, unless the step is a whole one
+    # two neighbouring floats differ by their slope; only what exceeds rounding is a jump
     jump = np.where(np.abs(jump) <= 1e-9 * scale, 0.0, jump)
-    return Switch(branch, float(margin), path, float(ends[1]), dict(zip(OUTPUTS, map(float, jump))))
+    value = far if parameter.kind == "integer" else ends[1]
+    return Switch(branch, float(margin), path, float(value), dict(zip(OUTPUTS, map(float, jump))))
 
 
 def _whole_bisect(model: LocalModel, path: str, near: float, far: float, branch: str) -> tuple[float, float]:

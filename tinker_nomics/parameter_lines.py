@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .declared_ranges import HIGH, LOW, Span
-from .local_sensitivity import LocalModel
+from .local_sensitivity import TIE, LocalModel
 from .parameters import registry
 from .report_outputs import OUTPUTS
 from .uncertainty.roots import Crossing, brackets, refine
 from .uncertainty.study import one_at_a_time, stacked
 
 DECISION = "difference.total"
-_POINTS = 33  # values from one end of a span to the other; enough to see a bar that turns back
+_NOISE = 1e-12  # of the largest value: the rounding of an output that does not move
+POINTS = 33  # values from one end of a span to the other; enough to see a bar that turns back
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,25 @@ class Line:
     flips: tuple[Crossing, ...]
     switches: dict[str, tuple[Crossing, ...]]
 
+    def swing(self, output: str) -> float:
+        """The greatest less the least value of the output along x; what is rounding only is 0."""
+        y = self.outputs[output]
+        width = float(np.ptp(y))
+        return width if width > _NOISE * np.abs(y).max() else 0.0
+
     def turns_back(self, output: str) -> bool:
         """Whether the output does not move one way along x."""
         y = self.outputs[output]
-        steps, noise = np.diff(y), 1e-12 * np.abs(y).max()
+        steps, noise = np.diff(y), _NOISE * np.abs(y).max()
         return bool((steps > noise).any() and (steps < -noise).any())
 
 
 def span_points(span: Span, whole: bool) -> np.ndarray:
     """Values from the low to the high end: at even quantiles of a distribution, evenly in value otherwise."""
     if span.distribution is not None:
-        points = np.asarray(span.distribution.quantile(np.linspace(LOW, HIGH, _POINTS)))
+        points = np.asarray(span.distribution.quantile(np.linspace(LOW, HIGH, POINTS)))
     else:
-        points = np.linspace(span.low, span.high, _POINTS)
+        points = np.linspace(span.low, span.high, POINTS)
     return np.unique(np.round(points)) if whole else np.unique(points)
 
 
@@ -63,6 +70,8 @@ def lines(model: LocalModel, spans: Mapping[str, Span]) -> dict[str, Line]:
     for path, x in points.items():
         for output in (DECISION, *model.branches):
             y = found[output][cuts[path]]
+            if output != DECISION and np.abs(y).max() <= TIE:
+                continue
             bracketed += brackets(path, output, x, y, _threshold(output, y))
     marks: dict[tuple[str, str], list[Crossing]] = {}
     for bracket, crossing in zip(bracketed, refine(model.table, centre, bracketed)):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .outputs import UNITS
+from .parameter_lines import POINTS
 from .parameters import registry
+from .quantities import show
 from .uncertainty.percentile_lines import Spider
 from .uncertainty.swings import Bar, Tornado
 
@@ -25,7 +27,7 @@ def tornado_data(report: SensitivityReport, role: str) -> Tornado:
     paths = [path for path, span in report.spans.items() if span.role == role]
     bars: dict[str, tuple[Bar, ...]] = {}
     for output in report.outputs:
-        row = [_bar(report, path, output) for path in paths]
+        row = [_bar(report, path, output) for path in paths if report.lines[path].swing(output) > 0]
         if role == "lever":
             row += _choice_bars(report, output)
         bars[output] = tuple(sorted((bar for bar in row if bar.swing > 0), key=lambda bar: -bar.swing))
@@ -36,7 +38,19 @@ def tornado_data(report: SensitivityReport, role: str) -> Tornado:
 
 def _bar(report: SensitivityReport, path: str, output: str) -> Bar:
     line, unit = report.lines[path], registry()[path].unit
-    return Bar(path, line.x, line.outputs[output], line.flips, line.switches, unit=unit)
+    ends = (_end(line.x[0], unit), _end(line.x[-1], unit))
+    return Bar(path, line.x, line.outputs[output], line.flips, line.switches, labels=ends, unit=unit)
+
+
+def _end(value: float, unit: str) -> str:
+    """A value at the end of a bar: "$2.85/h", "1 step", "1,024 tokens"."""
+    value = float(value)
+    if unit.startswith("USD") or unit in ("B", "B/s", "FLOP/s", "s"):
+        return show(value, unit)
+    text = f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+    if unit == "1":
+        return text
+    return f"{text} {unit.removesuffix('s') if text == '1' else unit}"
 
 
 def _choice_bars(report: SensitivityReport, output: str) -> list[Bar]:
@@ -65,7 +79,8 @@ def tornado_of(report: SensitivityReport, output: str) -> Figure:
 
     choices = report.config.provenance.choices
     name = choices.get("recipe") or "a run of your own"
-    title = f"What moves {output} of {name} on {choices.get('model')}, {report.config.cluster.gpus:g} x {choices.get('chip')}"
+    model = choices.get("model") or "a model of your own"
+    title = f"What moves {output} of {name} on {model}, {report.config.cluster.gpus:g} x {choices.get('chip')}"
     panels = [tornado_data(report, role) for role in ("uncertainty", "lever")]
     return tornado_figure(*panels, output=output, title=title, unit=UNITS[output])
 
@@ -76,13 +91,12 @@ def spider_of(report: SensitivityReport, output: str, limit: int) -> Figure:
     from .plots.spider import spider_figure
 
     drawn = {path: span.distribution for path, span in report.spans.items() if span.distribution is not None}
-    whole = [path for path in drawn if registry()[path].kind == "integer"]
-    for path in whole:
-        del drawn[path]
+    # whole numbers and separate values have no line of percentiles
+    drawn = [path for path in drawn if len(report.lines[path].x) == POINTS and registry()[path].kind != "integer"]
     if not drawn:
         raise TinkerNomicsError("no uncertain parameter of this run has a declared distribution: there is no line to draw")
-    percentiles = np.linspace(10.0, 90.0, len(next(iter(report.lines[path].x for path in drawn))))
-    lines = {name: {path: report.lines[path].outputs[name] for path in drawn} for name in report.outputs}
-    values = {path: report.lines[path].x for path in drawn}
-    spider = Spider(percentiles, values, lines, dict(report.outputs))
+    moving = [path for path in drawn if report.lines[path].swing(output) > 0] or drawn
+    lines = {name: {path: report.lines[path].outputs[name] for path in moving} for name in report.outputs}
+    values = {path: report.lines[path].x for path in moving}
+    spider = Spider(np.linspace(10.0, 90.0, POINTS), values, lines, dict(report.outputs))
     return spider_figure(spider, output=output, title=f"{output} along each input's own range", unit=UNITS[output], limit=limit)

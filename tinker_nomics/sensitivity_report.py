@@ -10,11 +10,14 @@ import numpy as np
 
 from .choice_levers import Alternative, alternatives
 from .config import Config
-from .declared_ranges import Span, check_distributions, spans
+from .declared_ranges import HIGH, LOW, Span, check_distributions, spans
+from .distribution_bounds import refuse_out_of_bounds
 from .local_sensitivity import LocalModel, Switch, switches
+from .outputs import UNITS
 from .parameter_lines import Line, flip_nearest, lines
 from .parameters import registry
 from .plain_config import checked
+from .quantities import show
 from .report_outputs import OUTPUTS, check_output
 from .uncertainty import Distribution
 
@@ -60,7 +63,7 @@ class ParameterSensitivity:
     flips_at: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitivityReport:
     """The answer of `sensitivity`: outputs at the configuration, every parameter, the branches of the model.
 
@@ -84,21 +87,41 @@ class SensitivityReport:
     lines: dict[str, Line]
     spans: dict[str, Span]
 
+    def __repr__(self) -> str:
+        costs = ", ".join(f"{name} {show(self.outputs[name], UNITS[name])}" for name in self.outputs)
+        return f"SensitivityReport({costs}; {len(self.parameters)} parameters)"
+
+    @property
+    def break_even_rent(self) -> float | None:
+        """The rent [USD/h] at which own GPUs cost what Tinker does, everything else as it is; None where no rent does.
+
+        rent - difference / (d own / d rent): own cost is linear in the rent.
+        """
+        row = self.parameters["cluster.price_per_gpu_hour"]
+        slope = row.derivative["difference.total"]
+        rent = row.value - self.outputs["difference.total"] / slope if slope else -1.0
+        return rent if rent > 0 else None
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text: outputs, parameters by path, choices, branches, undeclared."""
+        """Plain numbers and text: outputs, parameters by path, choices, branches, undeclared, the break-even rent."""
         return {
             "outputs": dict(self.outputs),
             "parameters": {path: asdict(row) for path, row in self.parameters.items()},
             "choices": [asdict(row) for row in self.choices],
             "branches": {row.branch: asdict(row) for row in self.branches},
             "undeclared": list(self.undeclared),
+            "break_even_rent": self.break_even_rent,
         }
 
-    def table(self) -> str:
-        """The report as text for a terminal."""
+    def table(self, output: str | None = None) -> str:
+        """The report as text for a terminal.
+
+        Args:
+            output: one of the report's outputs, to rank by and to show alone; both costs side by side when None.
+        """
         from .sensitivity_text import report_text
 
-        return report_text(self)
+        return report_text(self, None if output is None else check_output(output))
 
     def tornado(self, output: str = "tinker.total") -> Figure:
         """Uncertainties above, levers below: one bar per parameter from the low to the high end of its range.
@@ -137,7 +160,9 @@ def sensitivity(
     model = LocalModel(checked(config, "sensitivity"))
     base, margins = model.outputs(model.base[None])
     middle, left, right = model.slopes()
-    found, undeclared = spans(config, check_distributions(distributions or {}), range)
+    given = check_distributions(distributions or {})
+    refuse_out_of_bounds(config, given, "this sensitivity report", (LOW, HIGH))
+    found, undeclared = spans(config, given, range)
     drawn = lines(model, found)
     rows = {}
     for index, path in enumerate(model.paths):
@@ -194,7 +219,7 @@ def _row(
         "low": float(line.x[0]),
         "high": float(line.x[-1]),
         "range_source": span.source,
-        "swing": {name: float(np.ptp(y)) for name, y in line.outputs.items()},
+        "swing": {name: line.swing(name) for name in line.outputs},
         "at_low": {name: float(y[0]) for name, y in line.outputs.items()},
         "at_high": {name: float(y[-1]) for name, y in line.outputs.items()},
         "turns_back": tuple(name for name in line.outputs if line.turns_back(name)),

@@ -12,8 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of a run, the output, the picture."""
     add_config_arguments(parser)
     group = parser.add_argument_group("report")
-    group.add_argument("--output", default="tinker.total", metavar="NAME",
-                       help="what the picture shows: tinker.total, self_hosted.total, self_hosted.hours, difference.total")
+    group.add_argument("--output", metavar="NAME",
+                       help="rank by and show this alone: tinker.total, self_hosted.total, self_hosted.hours, "
+                            "difference.total (own minus Tinker); default: both costs, tinker.total in pictures")
     group.add_argument("--plot", metavar="FILE", help="write the tornado there (PNG, SVG or PDF)")
     group.add_argument("--spider", metavar="FILE", help="write the spider plot there")
     group.add_argument("--range", metavar="10%", help="move uncertainties without a declared range by this share")
@@ -23,15 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report and write its pictures."""
-    from ..files import refuse_existing
+    from ..files import refuse_clashes
     from ..plots.style import check_format, save
 
-    for path in (args.plot, args.spider):
-        if path is not None:
-            refuse_existing(check_format(path), args.force)
+    refuse_clashes((path and check_format(path) for path in (args.plot, args.spider)), args.force)
     from ..report_outputs import check_output
 
-    check_output(args.output)
+    output = check_output(args.output or "tinker.total")
     config = config_from(args)
     from .compilation_cache import use_compilation_cache
 
@@ -39,11 +38,10 @@ def run(args: argparse.Namespace) -> int:
     from ..sensitivity_report import sensitivity
 
     report = sensitivity(config, range=args.range)
-    print(json.dumps(report.to_dict(), indent=2) if args.json else report.table())
-    drawn = [(args.plot, report.tornado), (args.spider, report.spider)]
-    for path, draw in drawn:
-        if path is not None:
-            save(draw(args.output), path, args.force)
-            if not args.json:
-                print(f"\nwrote {path}")
+    drawn = [(path, draw) for path, draw in ((args.plot, report.tornado), (args.spider, report.spider)) if path is not None]
+    for path, draw in drawn:  # before anything is printed: who reads the first lines only still gets the pictures
+        save(draw(output), path, args.force)
+    print(json.dumps(report.to_dict(), indent=2) if args.json else report.table(args.output))
+    for path, _ in drawn if not args.json else ():
+        print(f"\nwrote {path}")
     return 0

@@ -16,7 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_uncertain_arguments(group)
     group.add_argument("--samples", default="65536", metavar="N", help="base points in all (default 65536)")
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, 16 or more (default 16)")
-    group.add_argument("--output", default=None, metavar="NAME", help="only this output")
+    group.add_argument("--output", default=None, metavar="NAME",
+                       help="only this output (default: both costs, hours, difference; tinker.total in the picture)")
     group.add_argument("--plot", metavar="FILE", help="draw the indices there (PNG, SVG or PDF)")
     group.add_argument("--json", action="store_true", help="print every number as JSON")
     group.add_argument("--force", action="store_true", help="replace an existing file")
@@ -33,24 +34,30 @@ def run(args: argparse.Namespace) -> int:
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
+    from ..distribution_bounds import refuse_out_of_bounds
     from ..report_outputs import OUTPUTS, check_output, report_outputs
     from ..uncertainty import sobol_indices
 
     outputs = OUTPUTS if args.output is None else (check_output(args.output),)
+    distributions = distributions_from(args, config)
+    refuse_out_of_bounds(config, distributions, "this sample")
     indices = sobol_indices(
         report_outputs,
-        distributions_from(args, config),
+        distributions,
         samples=whole_from("--samples", args.samples),
         replicates=whole_from("--replicates", args.replicates),
         seed=whole_from("--seed", args.seed),
         base=config,
         outputs=outputs,
     )
-    print(json.dumps(indices.to_dict(), indent=2) if args.json else indices.table())
-    if args.plot is not None:
+    if args.plot is not None:  # before anything is printed: who reads the first lines only still gets the picture
         from ..plots.sobol_bars import sobol_figure
 
-        save(sobol_figure(indices, output=args.output or "tinker.total"), args.plot, args.force)
-        if not args.json:
-            print(f"\nwrote {args.plot}")
+        output, chosen = args.output or "tinker.total", config.provenance.choices
+        run = f"{chosen.get('recipe') or 'a run of your own'} on {chosen.get('model') or 'a model of your own'}"
+        title = f"Which uncertain input explains {output} of {run}"
+        save(sobol_figure(indices, output=output, title=title), args.plot, args.force)
+    print(json.dumps(indices.to_dict(), indent=2) if args.json else indices.table())
+    if args.plot is not None and not args.json:
+        print(f"\nwrote {args.plot}")
     return 0

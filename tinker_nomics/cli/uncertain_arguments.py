@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # name -> (its arguments in words, constructor on the uncertainty module)
 _FORMS = {
     "lognormal": ("P10, P50, P90 or P50, P90", "LogNormal"),
-    "normal": ("mean, standard deviation", "Normal"),
+    "normal": ("mean, standard deviation, or these and low, high", "Normal"),
     "uniform": ("low, high", "Uniform"),
     "loguniform": ("low, high", "LogUniform"),
     "triangular": ("low, mode, high", "Triangular"),
@@ -39,7 +39,11 @@ def add_uncertain_arguments(group: Any) -> None:
 def distributions_from(args: argparse.Namespace, config: Config) -> dict[str, Distribution]:
     """The distributions that the flags give, or every declared one of the configuration."""
     if args.uncertain:
-        return dict(parse_uncertain(text) for text in args.uncertain)
+        given = [parse_uncertain(text) for text in args.uncertain]
+        twice = sorted({path for path, _ in given if [other for other, _ in given].count(path) > 1})
+        if twice:
+            raise TinkerNomicsError(f"--uncertain: {listed(twice)} is given twice; leave one out")
+        return dict(given)
     from ..declared_ranges import declared_distributions
 
     found = declared_distributions(config)
@@ -66,11 +70,14 @@ def parse_uncertain(text: str) -> tuple[str, Distribution]:
     words, constructor = _FORMS[name]
     whole = registry()[spelled].kind == "integer"
     kind = getattr(uncertainty, constructor)
+    if name == "normal" and len(numbers) == 4 and not whole:
+        mean, spread, low, high = numbers
+        return spelled, uncertainty.Truncated(kind(mean, spread), low, high, source="as given")
     if name == "lognormal":
         makers = {3: kind.from_quantiles, 2: kind.from_median}
         maker = makers.get(len(numbers))
     else:
-        maker = kind if len(numbers) == len(words.split(",")) else None
+        maker = kind if len(numbers) == (2 if name == "normal" else len(words.split(","))) else None
     if maker is None:
         raise TinkerNomicsError(f"--uncertain {text!r}: {name} takes {words}, {len(numbers)} numbers are given")
     return spelled, maker(*numbers, integer=whole, source="as given")
@@ -82,6 +89,6 @@ def whole_from(flag: str, text: str) -> int:
         value = float(text.replace("_", "").replace(",", ""))
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value != int(value):
+    if not math.isfinite(value) or value != int(value) or abs(value) >= 2**53:
         raise TinkerNomicsError(f"{flag} {text!r}: a whole number is expected, e.g. 1000000 or 1e6")
     return int(value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .axis_numbers import plain_numbers
 from .label_places import spaced
 from .style import PALETTE, new_figure, tidy
 
@@ -38,12 +39,15 @@ def spider_figure(
     axis.annotate("base", (0.0, result.base[name]), xytext=(3, 3), xycoords=axis.get_yaxis_transform(),
                   textcoords="offset points", ha="left", va="bottom", fontsize=9)  # fmt: skip
     _name_ends(axis, result.percentiles[-1], lines, colours)
-    axis.set_xlim(result.percentiles[0] - 5, result.percentiles[-1] + 1)
-    axis.set_xticks([5, 10, 25, 50, 75, 90, 95], ["P5", "P10", "P25", "P50", "P75", "P90", "P95"])
+    first, last = result.percentiles[0], result.percentiles[-1]
+    marks = [mark for mark in (5, 10, 25, 50, 75, 90, 95) if first <= mark <= last]
+    axis.set_xticks(marks, [f"P{mark}" for mark in marks])
+    axis.set_xlim(first - 5, last + 1)
     axis.set_xlabel("percentile of each input's own distribution")
     axis.set_ylabel(f"{name or 'output'}{f' [{unit}]' if unit else ''}")
     axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
     tidy(axis, "both")
+    plain_numbers(axis.yaxis)
     return figure
 
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..quantities import show
 from ..uncertainty.text import number
+from .axis_numbers import plain_numbers
 from .style import HIGH, LOW, NEUTRAL, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def tornado_figure(
     axes = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
     name = output or next(iter(panels[0].bars))
     for panel, bars, axis in zip(panels, shown, axes):
-        _panel(axis, panel, bars, name, len(panel.of(output)) - len(bars))
+        _panel(axis, panel, bars, name, unit, len(panel.of(output)) - len(bars))
     axes[-1].set_xlabel(f"{name or 'output'}{f' [{unit}]' if unit else ''}")
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
@@ -54,7 +56,7 @@ def tornado_figure(
     return figure
 
 
-def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, left_out: int) -> None:
+def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, unit: str, left_out: int) -> None:
     base = panel.base[output]
     span = _limits(axis, bars, base)
     for row, bar in enumerate(bars):
@@ -63,7 +65,7 @@ def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, left_
     axis.set_yticks(range(len(bars)), [bar.name + ("" if bar.monotone else " *") for bar in bars])
     axis.set_ylim(len(bars) - 0.4, -0.9)
     axis.annotate(
-        f"base {number(base)}",
+        f"base {show(base, unit) if unit else number(base)}",
         (base, -0.9),
         xytext=(0, 2),
         textcoords="offset points",
@@ -92,6 +94,7 @@ def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, left_
             color=NEUTRAL,
         )
     tidy(axis)
+    plain_numbers(axis.xaxis)
     axis.tick_params(axis="y", length=0)
 
 
