@@ -89,6 +89,8 @@ _WHERE = {
     "tornado": "swings",
 }
 
+__all__ = list(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]
+
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:

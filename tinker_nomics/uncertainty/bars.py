@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import unknown_name
+from .errors import UncertaintyError, unknown_name
 from .roots import Crossing
 from .text import columns, number
 
@@ -62,9 +62,14 @@ class Bar:
         return self.greatest - self.least
 
     @property
+    def nonfinite(self) -> int:
+        """Points at which the output is NaN or infinite."""
+        return int(np.sum(~np.isfinite(self.y)))
+
+    @property
     def monotone(self) -> bool:
-        steps = np.diff(self.y)
-        noise = 1e-12 * np.max(np.abs(self.y), initial=0.0)
+        y = self.y[np.isfinite(self.y)]
+        steps, noise = np.diff(y), 1e-12 * np.max(np.abs(y), initial=0.0)
         return bool(np.all(steps >= -noise) or np.all(steps <= noise))
 
     def output_at(self, x: float) -> float:
@@ -105,6 +110,8 @@ class Tornado:
         """The bars of one output (of the only one, where there is one)."""
         if output is None and len(self.bars) == 1:
             return next(iter(self.bars.values()))
+        if output is None:
+            raise UncertaintyError(f"output: there are {', '.join(self.bars)}; name one")
         if output not in self.bars:
             raise unknown_name("output", str(output), self.bars)
         return self.bars[output]
@@ -157,6 +164,10 @@ class Tornado:
             texts.append(columns(head, rows) + f"\nbase {number(self.base[name])}")
         if any(not bar.monotone for bars in self.bars.values() for bar in bars):
             texts.append("* not monotone: the swing includes points inside the range")
+        for name, bars in self.bars.items():
+            bad = [f"{bar.name} ({bar.nonfinite} of {len(bar.y)})" for bar in bars if bar.nonfinite]
+            if bad and output in (None, name):
+                texts.append(f"{name or 'the output'} is not finite at points along {', '.join(bad)}")
         if self.undeclared:
             texts.append(f"without a declared range: {', '.join(self.undeclared)}")
         return "\n\n".join(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def correlation_matrix(names: Sequence[str], correlations: Correlations) -> np.n
     place = {name: index for index, name in enumerate(names)}
     matrix = np.eye(len(names))
     seen: dict[frozenset[str], float] = {}
+    if not isinstance(correlations, Mapping):
+        raise CorrelationError(f"correlations = {correlations!r}: give {{(input, input): rank correlation}}")
     for pair, rank in correlations.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise CorrelationError(f"correlations: the key {pair!r} must be a pair of input names")
@@ -72,7 +75,7 @@ def correlation_matrix(names: Sequence[str], correlations: Correlations) -> np.n
         first, second = pair
         if first == second:
             raise CorrelationError(f"correlations: {first!r} is paired with itself")
-        if not -1.0 < rank < 1.0:
+        if not isinstance(rank, Real) or not -1.0 < rank < 1.0:
             raise CorrelationError(f"correlations: {first!r} with {second!r} = {rank!r} must lie between -1 and 1")
         if seen.setdefault(frozenset(pair), rank) != rank:
             raise CorrelationError(f"correlations: {first!r} with {second!r} is given twice, with different values")

@@ -59,6 +59,8 @@ class Squares(eqx.Module):
         outputs = {}
         for name, value in self.model.over(values).items():
             square = jnp.stack([jnp.square(gradients[name][i]) for i in self.names], axis=1)
+            # a branch that gives NaN may have a derivative of 0, which says nothing
+            square = jnp.where(jnp.isfinite(value)[:, None], square, jnp.nan)
             scale = jnp.stack([jnp.square(slopes[i]) for i in self.names], axis=1)
             outputs[name], outputs[name + _SCALED], outputs[name + _VALUE] = square, square * scale, value
         return Evaluation(outputs)
@@ -103,7 +105,9 @@ class Dgsm:
             nu, error, bound = (self.of(x, output) for x in (self.nu, self.nu_error, self.bound))
             ranked = sorted(self.names, key=lambda n: -np.nan_to_num(bound[n]))
             rows = [[n, number(nu[n]), number(error[n]), f"{bound[n]:.3f}"] for n in ranked]
-            texts.append(columns([output or "input", "E[(df/dx)^2]", "+-", "ST <="], rows))
+            bad = self.of(self.nonfinite, output)
+            text = columns([output or "input", "E[(df/dx)^2]", "+-", "ST <="], rows)
+            texts.append(text + (f"\n{bad:,} derivatives were not finite and are left out" if bad else ""))
         return "\n\n".join(texts)
 
 
@@ -140,7 +144,7 @@ def dgsm(
         steps = type(distribution).__name__ == "Discrete" or getattr(distribution, "samples", None) is not None
         if distribution.integer or steps:
             raise UncertaintyError(f"{name}: takes separate values, so there is no derivative by it; leave it out")
-    m, replicates = log2_per_replicate(samples, replicates, 16)
+    m, replicates, seed = log2_per_replicate(samples, replicates, 16, seed)
     d, names = study.dimensions, study.sampler.names
     points = SobolPoints(d, m, replicates, seed, min(m, log2_chunk(2 * d)))
     reducers = {"moments": Moments(), "nonfinite": NonFinite()}

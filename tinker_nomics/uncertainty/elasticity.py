@@ -12,9 +12,9 @@ import numpy as np
 
 from ..streaming.reducer import Evaluation
 from .distribution_base import Distribution
-from .errors import UncertaintyError
+from .errors import UncertaintyError, finite_number
 from .model import SCALAR, Model
-from .study import Function, bare, evaluate_table, one_at_a_time, output_names
+from .study import Function, bare, evaluate_table, names_of, one_at_a_time, output_names
 from .text import columns, number
 
 _SIDE = 1e-7  # one-sided values are taken at x (1 +- 1e-7)
@@ -135,17 +135,16 @@ def elasticities(
 
 def _point(model: Model, inputs: Mapping[str, Any] | Iterable[str]) -> dict[str, float]:
     if not isinstance(inputs, Mapping):
+        inputs = names_of(inputs)
         if not model.has_base:
             raise UncertaintyError("inputs: without a base give {input: value}, not only names")
         inputs = dict.fromkeys(inputs)
     model.check_paths(inputs)
     point = {}
     for name, value in inputs.items():
-        if value is None or (isinstance(value, Distribution) and model.has_base):
+        if model.has_base and (value is None or isinstance(value, Distribution)):
             value = model.value(name)
-        point[name] = float(value.median if isinstance(value, Distribution) else value)
-        if not np.isfinite(point[name]):
-            raise UncertaintyError(f"{name} = {point[name]!r}: must be a finite number")
+        point[name] = finite_number(name, value.median if isinstance(value, Distribution) else value)
     if not point:
         raise UncertaintyError("no input given")
     return point

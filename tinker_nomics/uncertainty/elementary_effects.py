@@ -137,7 +137,9 @@ class Morris:
             # a mean effect that is rounding of larger ones of either sign is zero
             shown = {n: 0.0 if abs(mu[n]) < 1e-12 * star[n] else mu[n] for n in ranked}
             rows = [[n, number(shown[n]), number(star[n]), number(sigma[n])] for n in ranked]
-            texts.append(columns([output or "input", "mu", "mu*", "sigma"], rows))
+            bad = self.of(self.nonfinite, output)
+            text = columns([output or "input", "mu", "mu*", "sigma"], rows)
+            texts.append(text + (f"\n{bad:,} effects were not finite and are left out" if bad else ""))
         grid = "the whole grid" if self.whole_grid else f"{self.samples:,} points of the grid"
         return "\n\n".join(texts) + f"\n\n{self.levels} levels, {grid}, {self.evaluations:,} evaluations"
 
@@ -181,7 +183,7 @@ def morris(
     if levels % 2:
         raise UncertaintyError(f"levels = {levels}: must be even, so that half the grid is a step")
     d, names = study.dimensions, study.sampler.names
-    m, replicates = log2_per_replicate(samples, replicates, 16)
+    m, replicates, seed = log2_per_replicate(samples, replicates, 16, seed)
     if whole_grid is None:
         whole_grid = levels**d <= samples
     chunk = log2_chunk(d + 1)
@@ -201,7 +203,8 @@ def morris(
         for name, mark in (("mu", ""), ("mu_star", _SIZE)):
             state = done.states["moments"][output + mark]
             begun = np.asarray(state.count).min(axis=1) > 0
-            part[name] = study.by_input(np.asarray(whole["moments"][output + mark].mean))
+            mean = Moments().result({"": whole["moments"][output + mark]})[""].mean
+            part[name] = study.by_input(mean)
             error = np.zeros(d) if whole_grid else spread(np.asarray(state.mean)[begun])
             part[name + "_error"] = study.by_input(error)
         moments = Moments().result({"effect": whole["moments"][output]})["effect"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from ..errors import TinkerNomicsError
 
-if TYPE_CHECKING:
-    import numpy as np
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 class UncertaintyError(TinkerNomicsError):
@@ -48,9 +49,16 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UncertaintyError
     return UncertaintyError(f"no {what} {name!r}; nearest: {', '.join(close) if close else 'none at all'}")
 
 
-def whole_number(name: str, value: object, low: int = 1) -> int:
+def finite_number(name: str, value: Any) -> float:
+    """`value` as a finite float, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or value - value != 0:
+        raise UncertaintyError(f"{name} = {value!r}: must be a finite number")
+    return float(value)
+
+
+def whole_number(name: str, value: Any, low: int = 1) -> int:
     """`value` as an int >= low, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or int(value) != value:
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or value - value != 0 or int(value) != value:
         raise UncertaintyError(f"{name} = {value!r}: must be a whole number >= {low}")
     if value < low:
         raise UncertaintyError(f"{name} = {value!r}: must be >= {low}")

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from .errors import UncertaintyError, unknown_name
+from .tracing import explained, refuse_wrong_arguments
 
 SCALAR = ""  # the name of the output of a function that returns a bare number
 
@@ -104,6 +105,7 @@ class Model(eqx.Module):
     def __init__(self, f: Callable[[Any], Any], base: Any = None, outputs: Iterable[str] | None = None):
         if not callable(f):
             raise UncertaintyError(f"f = {f!r} cannot be called; give a function of the inputs")
+        refuse_wrong_arguments(f)
         try:
             hash(f)
         except TypeError:
@@ -149,7 +151,9 @@ class Model(eqx.Module):
                 argument = replace_path(argument, name, value)
         else:
             argument = dict(inputs)
-        found = named_outputs(self.f(argument))
+        with explained(self.f, [str(key) for key in argument] if isinstance(argument, Mapping) else []):
+            result = self.f(argument)
+        found = named_outputs(result)
         if self.outputs is None:
             return found
         for name in self.outputs:
@@ -168,15 +172,17 @@ def named_outputs(result: Any) -> dict[str, jax.Array]:
 
     found: dict[str, jax.Array] = {}
     for path, leaf in jax.tree_util.tree_flatten_with_path(result)[0]:
-        name, value = _output_name(path), jnp.asarray(leaf)
-        if not (jnp.issubdtype(value.dtype, jnp.floating) or jnp.issubdtype(value.dtype, jnp.integer)):
+        kind = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+        if not (jnp.issubdtype(kind, jnp.floating) or jnp.issubdtype(kind, jnp.integer)):
             continue  # booleans and labels are no quantities
-        value = value.astype(float)
+        name, value = _output_name(path), jnp.asarray(leaf).astype(float)
         if value.ndim == 0:
             found[name] = value
         else:
             for index in np.ndindex(value.shape):
                 found[f"{name}[{','.join(map(str, index))}]"] = value[index]
     if not found:
-        raise UncertaintyError("the function returns no number; return a scalar or a dict of scalars")
+        raise UncertaintyError(
+            "the function returns no number; return a scalar or a dict of scalars (for a condition c, jnp.where(c, 1.0, 0.0))"
+        )
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import unknown_name
+from .errors import UncertaintyError, unknown_name
 from .study import Distributions, Evaluate, Function, centre, evaluate_table, one_at_a_time, prepare, stacked
 from .text import columns, number
 
@@ -35,8 +35,10 @@ class Spider:
         """The lines of one output that swing most, at most `limit`, largest swing first."""
         if output is None and len(self.lines) == 1:
             output = next(iter(self.lines))
+        if output is None:
+            raise UncertaintyError(f"output: there are {', '.join(self.lines)}; name one")
         if output not in self.lines:
-            raise unknown_name("output", str(output), self.lines)
+            raise unknown_name("output", output, self.lines)
         lines = self.lines[output]
         ranked = sorted(lines, key=lambda name: -np.nan_to_num(np.ptp(lines[name])))
         return {name: lines[name] for name in ranked[:limit]}
@@ -51,7 +53,9 @@ class Spider:
         }
 
     def table(self, output: str | None = None) -> str:
-        """A text table: the lines of one output at a few percentiles."""
+        """A text table: the lines of one output, or of all, at a few percentiles."""
+        if output is None and len(self.lines) > 1:
+            return "\n\n".join(self.table(name) for name in self.lines)
         shown = [0, len(self.percentiles) // 4, len(self.percentiles) // 2, -1 - len(self.percentiles) // 4, -1]
         head = [output or "input", *[f"P{self.percentiles[k]:g}" for k in shown]]
         return columns(head, [[name, *[number(y[k]) for k in shown]] for name, y in self.of(output).items()])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .distribution_base import Distribution
-from .errors import UncertaintyError, unknown_name
+from .errors import UncertaintyError, finite_number, unknown_name, whole_number
 from .model import SCALAR, Model
 from .study import Evaluate, Function, evaluate_table, one_at_a_time, output_names, stacked
 from .text import number
@@ -96,6 +96,7 @@ class BreakEven:
     Attributes:
         crossings: the crossings found between neighbouring points of the scan.
         at_low, at_high: the output at the ends.
+        nonfinite: points of the scan at which the output was NaN or infinite: no crossing is found beside them.
     """
 
     name: str
@@ -106,6 +107,7 @@ class BreakEven:
     at_low: float
     at_high: float
     crossings: tuple[Crossing, ...]
+    nonfinite: int = 0
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -113,7 +115,7 @@ class BreakEven:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values."""
-        fields = ("name", "output", "target", "low", "high", "at_low", "at_high")
+        fields = ("name", "output", "target", "low", "high", "at_low", "at_high", "nonfinite")
         return {
             **{field: getattr(self, field) for field in fields},
             "crossings": [{"value": c.value, "rising": c.rising, "jump": c.jump} for c in self.crossings],
@@ -122,10 +124,14 @@ class BreakEven:
     def table(self) -> str:
         """One line per crossing."""
         what = self.output or "the output"
+        lines = [f"{what} is not finite at {self.nonfinite:,} of the points scanned"] if self.nonfinite else []
         if not self.crossings:
-            side = "above" if self.at_low > self.target else "at or below"
-            return f"{what} stays {side} {number(self.target)} for {self.name} in [{self.low:g}, {self.high:g}]"
-        lines = []
+            end = self.at_low if np.isfinite(self.at_low) else self.at_high
+            side = "crosses" if not np.isfinite(end) else "stays above" if end > self.target else "stays at or below"
+            never = "nowhere " if side == "crosses" else ""
+            lines.append(
+                f"{what} {never}{side} {number(self.target)} for {self.name} in [{self.low:g}, {self.high:g}]"
+            )
         for c in self.crossings:
             how = "jumps" if c.jump else "passes"
             way = "upwards" if c.rising else "downwards"
@@ -158,20 +164,25 @@ def break_even(
 
     **Kinks:** a crossing by a jump is found at the jump and marked.
     """
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise UncertaintyError(f"{name}: low = {low!r}, high = {high!r} must be finite with low < high")
+    low, high = finite_number(f"{name}: low", low), finite_number(f"{name}: high", high)
+    if not low < high:
+        raise UncertaintyError(f"{name}: low = {low!r}, high = {high!r} must be low < high")
+    target, points = finite_number("target", target), whole_number("points", points, 2)
     model = Model(f, base)
     others = dict(at or {})
     model.check_paths([name, *others])
-    centre = {n: float(v.median if isinstance(v, Distribution) else v) for n, v in others.items() if n != name}
-    centre[name] = float(low)
+    centre = {n: finite_number(n, v.median if isinstance(v, Distribution) else v) for n, v in others.items() if n != name}
+    centre[name] = low
     output = _one_output(output_names(model, tuple(centre)), output)
     ratio = low > 0 and high > 100 * low
     x = np.geomspace(low, high, points) if ratio else np.linspace(low, high, points)
     evaluate = partial(evaluate_table, Evaluate(model))
     y = evaluate(one_at_a_time(centre, name, x))[output]
     crossings = refine(evaluate, centre, brackets(name, output, x, y, target))
-    return BreakEven(name, output, target, float(low), float(high), float(y[0]), float(y[-1]), tuple(crossings))
+    bad = int(np.sum(~np.isfinite(y)))
+    if bad == points:
+        raise UncertaintyError(f"{output or 'the output'} is not finite anywhere for {name} in [{low:g}, {high:g}]")
+    return BreakEven(name, output, target, low, high, float(y[0]), float(y[-1]), tuple(crossings), bad)
 
 
 def _one_output(known: Iterable[str], output: str | None) -> str:

@@ -44,7 +44,9 @@ class Sampler(eqx.Module):
         self.names = tuple(sorted(distributions))
         self.structures = tuple(distributions[name].structure for name in self.names)
         self.leaves = tuple(_arrays(distributions[name].leaves()) for name in self.names)
-        self.factor = np.linalg.cholesky(correlation_matrix(self.names, correlations)) if correlations else None
+        self.factor = None
+        if correlations is not None and (not isinstance(correlations, Mapping) or len(correlations) > 0):
+            self.factor = np.linalg.cholesky(correlation_matrix(self.names, correlations))
 
     def __call__(self, u: jax.Array) -> dict[str, jax.Array]:
         """Values {name: [...]} at the uniform points u [d, ...]."""

@@ -18,7 +18,6 @@ from ..streaming.reducer import Evaluation
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
 from .correlation import Correlations
-from .errors import UncertaintyError
 from .model import SCALAR
 from .normal_quantile import normal_quantile
 from .sampler import Sampler
@@ -26,10 +25,12 @@ from .study import (
     Distributions,
     EvaluateRows,
     Function,
+    average,
     bare,
     half_width,
     log2_chunk,
     log2_per_replicate,
+    no_variance,
     prepare,
     spread,
 )
@@ -135,7 +136,9 @@ class ShapleyEffects:
             ranked = sorted(self.names, key=lambda n: -np.nan_to_num(share[n]))
             rows = [[n, estimate(share[n], half_width(error[n], self.replicates))] for n in ranked]
             text = columns([output or "input", "share of variance [95 %]"], rows)
-            texts.append(f"{text}\nvariance {number(self.of(self.variance, output))}")
+            text += f"\nvariance {number(self.of(self.variance, output))}"
+            bad = self.of(self.nonfinite, output)
+            texts.append(text + (f"; {bad:,} of {self.samples:,} walks met a value that is not finite" if bad else ""))
         return "\n\n".join(texts)
 
 
@@ -167,7 +170,7 @@ def shapley_effects(
     walk: Goda, Reliability Engineering and System Safety 208 (2021) 107443.
     """
     study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
-    m, replicates = log2_per_replicate(samples, replicates, 16)
+    m, replicates, seed = log2_per_replicate(samples, replicates, 16, seed)
     d = study.dimensions
     # a Cholesky factor per walk makes correlated rows dear and large: smaller chunks
     rows = (d + 1) * (1 if study.sampler.factor is None else d)
@@ -183,13 +186,13 @@ def shapley_effects(
         total = float(variance.mean()) if np.any(variance > 0) else np.nan
         own = np.where(variance > 0, variance, np.nan)
         found[output] = {
-            "effects": study.by_input(gain.mean(axis=0) / total),
+            "effects": study.by_input(average(gain) / total),
             "effects_error": study.by_input(spread(gain / own[:, None])),
             "variance": 0.0 if np.isnan(total) else total,
             "nonfinite": int(np.sum(done.states["nonfinite"][output + _TOTAL])),
         }
     if all(part["variance"] == 0.0 for part in found.values()):
-        raise UncertaintyError(f"zero variance: no output changes with {', '.join(study.names)}")
+        raise no_variance(study, sum(part["nonfinite"] for part in found.values()), done.points)
     return ShapleyEffects(
         *(bare({o: part[field] for o, part in found.items()}) for field in next(iter(found.values()))),
         names=study.names,

@@ -76,13 +76,18 @@ def prepare(
     if not isinstance(distributions, Mapping):
         raise UncertaintyError(f"distributions = {distributions!r}: give {{name: distribution}}")
     given = dict(distributions)
-    for name in integers:
+    for name in names_of(integers):
         if name not in given:
             raise unknown_name("uncertain input", name, given)
         given[name] = dataclasses.replace(given[name], integer=True)
     sampler, model = Sampler(given, correlations), Model(f, base, outputs)
     model.check_paths(given)
     return Study(model, sampler, given, output_names(model, tuple(given)))
+
+
+def names_of(given: Iterable[str]) -> tuple[str, ...]:
+    """Names given one by one or, where there is one, as a plain text."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def output_names(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,16 +103,30 @@ def _outputs(model: Model, inputs: dict[str, jax.Array]) -> dict[str, jax.Array]
     return model(inputs)
 
 
-def log2_per_replicate(samples: Any, replicates: Any, least_replicates: int) -> tuple[int, int]:
-    """(m, replicates) with replicates x 2^m the least that is >= samples."""
+def log2_per_replicate(samples: Any, replicates: Any, least_replicates: int, seed: Any) -> tuple[int, int, int]:
+    """(m, replicates, seed) with replicates x 2^m the least that is >= samples; all checked."""
     replicates = whole_number("replicates", replicates, least_replicates)
     samples = whole_number("samples", samples)
-    return max(0, math.ceil(math.log2(samples / replicates))), replicates
+    return max(0, math.ceil(math.log2(samples / replicates))), replicates, whole_number("seed", seed, 0)
 
 
 def log2_chunk(rows: int) -> int:
     """Base points per chunk (as a power of two) where each costs `rows` evaluations."""
     return max(4, LOG2_CHUNK - max(0, math.ceil(math.log2(rows))))
+
+
+def no_variance(study: Study, bad: int, values: int) -> UncertaintyError:
+    """The error for outputs that have no variance to share out, of which `bad` of `values` were not finite."""
+    outputs, inputs = ", ".join(repr(name) for name in study.outputs if name), ", ".join(study.names)
+    if bad:
+        return UncertaintyError(
+            f"no variance: {bad:,} of {values * len(study.outputs):,} outputs were NaN or infinite, and no finite ones differ; "
+            f"look at f within the distributions of {inputs}"
+        )
+    return UncertaintyError(
+        f"zero variance: no output{' of ' + outputs if outputs else ''} changes with {inputs}; give wider distributions or "
+        "inputs that the function uses"
+    )
 
 
 class Evaluate(eqx.Module):
@@ -182,6 +201,11 @@ def centre(study: Study) -> dict[str, float]:
     if study.model.has_base:
         return {name: study.model.value(name) for name in study.names}
     return {name: float(distribution.median) for name, distribution in study.distributions.items()}
+
+
+def average(values: np.ndarray) -> Any:
+    """The mean of replicates [R, ...]; NaN where there are none."""
+    return values.mean(axis=0) if len(values) else np.full(values.shape[1:], np.nan)
 
 
 def spread(values: np.ndarray) -> Any:

@@ -18,6 +18,7 @@ from .study import (
     Function,
     centre,
     evaluate_table,
+    names_of,
     one_at_a_time,
     output_names,
     prepare,
@@ -57,9 +58,9 @@ def tornado(
     Raises:
         UncertaintyError: quantiles that do not rise within (0, 1), an unknown output or path.
     """
+    if len(quantiles) != 2 or not 0 < quantiles[0] < quantiles[1] < 1:
+        raise UncertaintyError(f"quantiles = {quantiles!r}: must be two that rise within (0, 1), such as (0.1, 0.9)")
     low, high = quantiles
-    if not 0 < low < high < 1:
-        raise UncertaintyError(f"quantiles = {quantiles!r}: must rise within (0, 1), such as (0.1, 0.9)")
     study = prepare(f, distributions, base)
     middle = centre(study)
     label = f"P{100 * low:g} to P{100 * high:g}"
@@ -142,8 +143,8 @@ def _bars(
     undeclared: Iterable[str],
     units: Mapping[str, str] | None,
 ) -> Tornado:
-    known, branches = output_names(model, tuple(middle)), tuple(branches)
-    wanted = tuple(name for name in known if name not in branches) if outputs is None else tuple(outputs)
+    known, branches = output_names(model, tuple(middle)), names_of(branches)
+    wanted = tuple(name for name in known if name not in branches) if outputs is None else names_of(outputs)
     for name in (*wanted, *branches, *(() if decision is None else (decision,))):
         if name not in known:
             raise unknown_name("output", name, known)
@@ -177,4 +178,4 @@ def _bars(
         ]
         bars[output] = tuple(sorted(row, key=lambda bar: -np.nan_to_num(bar.swing)))
     at_centre = {output: float(found[output][-1]) for output in known}
-    return Tornado(at_centre, bars, kind, label, tuple(undeclared), dict(middle), decision, threshold)
+    return Tornado(at_centre, bars, kind, label, names_of(undeclared), dict(middle), decision, threshold)

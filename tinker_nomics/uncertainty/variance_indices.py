@@ -15,7 +15,6 @@ from ..streaming.engine import run
 from ..streaming.reducer import Evaluation
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
-from .errors import UncertaintyError
 from .model import SCALAR
 from .pick_freeze import PairState, PickFreeze
 from .sampler import Sampler
@@ -24,10 +23,12 @@ from .study import (
     EvaluateRows,
     Function,
     Study,
+    average,
     bare,
     half_width,
     log2_chunk,
     log2_per_replicate,
+    no_variance,
     prepare,
 )
 from .study import spread as replicate_spread
@@ -170,7 +171,7 @@ def sobol_indices(
     Source: Saltelli et al., Comput. Phys. Commun. 181 (2010) 259; Jansen, Comput. Phys. Commun. 117 (1999) 35.
     """
     study = prepare(f, distributions, base, outputs=outputs, integers=integers)
-    m, replicates = log2_per_replicate(samples, replicates, LEAST_REPLICATES)
+    m, replicates, seed = log2_per_replicate(samples, replicates, LEAST_REPLICATES, seed)
     d = study.dimensions
     rows = 2 + d * (2 if second_order else 1)
     points = SobolPoints(2 * d, m, replicates, seed, min(m, log2_chunk(rows)))
@@ -180,11 +181,7 @@ def sobol_indices(
     done = run(points, pipeline, reducers, progress=progress)
     found = {output: _indices(study, done.states["pairs"][output]) for output in study.outputs}
     if all(np.isnan(part["st_values"]).all() for part in found.values()):
-        names = ", ".join(repr(name) for name in study.outputs if name)
-        raise UncertaintyError(
-            f"zero variance: no output{' of ' + names if names else ''} changes with {', '.join(study.names)}; give "
-            "wider distributions or inputs that the function uses"
-        )
+        raise no_variance(study, sum(part["nonfinite"] for part in found.values()), done.points * rows)
     fields = ("s1", "s1_error", "st", "st_error", "s2", "s2_error", "variance", "mean", "nonfinite")
     return SobolIndices(
         *(bare({output: part[field] for output, part in found.items()}) for field in fields),
@@ -214,7 +211,7 @@ def _indices(study: Study, state: PairState) -> dict[str, Any]:
     first = part.with_b / count[:, None] + (part.b.mean - mean)[:, None] * part.changes.mean
     total = part.squares / (2.0 * count[:, None])
     result: dict[str, Any] = {
-        "st_values": total.mean(axis=0) / whole,
+        "st_values": average(total) / whole,
         "variance": 0.0 if constant else whole,
         "mean": float(np.mean(mean)) if len(mean) else float("nan"),
         "nonfinite": int(np.sum(state.bad)),
@@ -222,13 +219,13 @@ def _indices(study: Study, state: PairState) -> dict[str, Any]:
         "s2_error": None,
     }
     for name, value in (("s1", first), ("st", total)):
-        result[name] = study.by_input(value.mean(axis=0) / whole)
+        result[name] = study.by_input(average(value) / whole)
         result[name + "_error"] = study.by_input(replicate_spread(value / own[:, None]))
     if part.crossed.shape[-1]:
         joint = (part.crossed - part.a_b[:, None, None]) / count[:, None, None]
         pair = joint - first[:, :, None] - first[:, None, :]
         pair = 0.5 * (pair + np.swapaxes(pair, 1, 2))  # AB_i with BA_j and AB_j with BA_i estimate the same
-        result["s2"] = _by_pair(study, pair.mean(axis=0) / whole)
+        result["s2"] = _by_pair(study, average(pair) / whole)
         result["s2_error"] = _by_pair(study, replicate_spread(pair / own[:, None, None]))
     return result
 
