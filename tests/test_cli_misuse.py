@@ -64,3 +64,49 @@ def test_another_chip_than_the_files_is_priced_as_itself(capsys, tmp_path):
     told = capsys.readouterr().out.split("\n}\n")
     first, second = (json.loads(part + "\n}") for part in told[:2])
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--uncertain", "cluster.mfu=uniform(0,2)"], "gives values from"),
+        (["--uncertain", "cluster.mfu=normal(0.1,0.3)"], "gives values from"),
+        (["--uncertain", "cluster.mfu=uniform(0.1,0.3)", "--uncertain", "cluster.mfu=uniform(0.1,0.2)"], "given twice"),
+        (["--uncertain", "cluster.mfu=normal(0.1,0.3,0.05)"], "normal takes"),
+        (["--samples", "1e30"], "a whole number is expected"),
+    ],
+)
+def test_uncertain_inputs_out_of_bounds_or_given_twice(capsys, arguments, words):
+    assert main(["sobol", *MATH, *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_normal_input_takes_ends(capsys):
+    arguments = ["--uncertain", "cluster.mfu=normal(0.1,0.3,0.05,0.5)", "--samples", "1024", "--output", "self_hosted.total"]
+    assert main(["sobol", *MATH, *arguments]) == 0
+    assert "cluster.mfu  " in capsys.readouterr().out
+
+
+def test_the_output_asked_for_is_what_the_table_shows(capsys):
+    assert main(["sensitivity", *MATH, "--output", "difference.total"]) == 0
+    text = capsys.readouterr().out
+    assert "difference.total  elasticity" in text and "at low" in text
+
+
+@pytest.mark.parametrize("command", ["sensitivity", "sobol"])
+def test_pictures_are_written_though_nobody_reads_the_text(tmp_path, command):
+    plots = ["--plot", str(tmp_path / "a.svg"), *(["--spider", str(tmp_path / "b.svg")] if command == "sensitivity" else [])]
+    more = ["--samples", "1024"] if command == "sobol" else []
+    code = "import sys; from tinker_nomics.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    ran = [sys.executable, "-c", code, command, *MATH, *plots, *more]
+    with subprocess.Popen(ran, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.wait() == 0 and process.stderr.read() == b""
+    assert len(list(tmp_path.iterdir())) == len(plots) // 2
+
+
+def test_two_pictures_of_one_name_are_refused(capsys, tmp_path):
+    name = str(tmp_path / "a.png")
+    assert main(["sensitivity", *MATH, "--plot", name, "--spider", name, "--force"]) == 2
+    assert "twice" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
