@@ -11,7 +11,18 @@ _WORDS = {
     "min_gpus_ceil": ("the GPUs that the weights need, rounded up", "the GPUs that the weights need, rounded up"),
     "min_gpus_two": ("the weights ask for two GPUs or more", "the minimum of two GPUs holds"),
     "weights_fit": ("the cluster has the GPUs that the weights need", "the cluster has too few GPUs for the weights"),
-    "kv_fits": ("the whole batch's cache fits", "the whole batch's cache does not fit"),
+    "async_threshold": ("Tinker's queue is asynchronous", "Tinker's run is synchronous"),
+    "longer_side": ("rollouts take as long as training or longer", "training takes longer than rollouts"),
+    "hidden": ("training hides behind the whole tail of the rollouts", "all of training but a minibatch is hidden"),
+    "step_roof": ("memory traffic limits decode", "arithmetic limits decode"),
+    "concurrency": ("all sequences of a replica fit at a time", "sequences of a replica take turns"),
+    "window": ("a rollout ends within the sliding window", "rollouts outgrow the sliding window"),
+    "cap": ("completions end below their cap in the mean", "every completion runs to its cap"),
+    "mfu_cap": ("MFU grows with the tokens per GPU", "MFU is at its cap of 1"),
+    "discarded_zero": ("groups are thrown away as too stale", "no group is thrown away"),
+    "replica_gpus_ceil": ("the GPUs of a replica, rounded up to a power of two", "one GPU holds a replica"),
+    "trainer_gpus_ceil": ("the GPUs of the trainer, rounded up", "the GPUs of the trainer, rounded up"),
+    "kv_fits": ("the cache fits", "the cache does not fit"),
 }
 
 

@@ -101,6 +101,13 @@ def _price(config: Config, switches: Assumptions, stream: str) -> Number:
     return either(switches.dated_prices, lambda: page, lambda: dated)
 
 
+def _cached_price(price: Number | None, found: Number) -> Number:
+    """The cached price, or zero where nothing is cached: a list that has none says so as None, or as NaN in a sweep."""
+    if price is None:
+        return 0.0  # a Config with cached tokens and without this price is refused when it is made
+    return jnp.where(jnp.isnan(price) & (found == 0), 0.0, price)
+
+
 def _tinker(
     config: Config, switches: Assumptions, streams: Tokens, box: Number, adapter: LoraSize, staleness: Staleness
 ) -> TinkerCost:
@@ -113,9 +120,7 @@ def _tinker(
                                         _price(config, switches, "prefill")) * everything
     cached_cost = None
     if found is not None:
-        # without cached tokens no cached price is needed, and a list that has none says so as None, or as NaN in a sweep
-        cost = api_billing.stream_cost(found, jnp.nan if cheap is None else cheap) * everything
-        cached_cost = jnp.where(found == 0, 0.0, cost)
+        cached_cost = api_billing.stream_cost(found, _cached_price(cheap, found)) * everything
         prefilled = prefilled + cached_cost
     stored = None
     if adapter.checkpoint_bytes is not None:

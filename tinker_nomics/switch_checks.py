@@ -21,8 +21,9 @@ def switch_problems(config: Config) -> list[Problem]:
     missing = {path: on for path, on in _needed(config) if _value(config, path) is None}
     problems = _missing_model_figures(config, missing)
     problems += [_missing(path, on) for path, on in missing.items() if not path.startswith("model.")]
-    problems += _cached_price(config) + _split(config) + _windows(config)
-    if not missing and config.assumptions.itemised_memory is True:
+    empty = _split(config)
+    problems += _cached_price(config) + _windows(config) + empty
+    if not missing and not empty and config.assumptions.itemised_memory is True:
         from .placement_checks import placement_problems
 
         problems += placement_problems(config)

@@ -113,7 +113,8 @@ def _fit(config: Config, estimate: Estimate) -> str:
     if need.concurrency is not None:
         kv += f"{need.concurrency:,.0f} sequences at a time on a replica of {need.engine_gpus:g}"
     else:
-        kv += "fits" if need.kv_fits else f"too big by {show(-estimate.branches['kv_fits'], 'B')}; sample in smaller waves"
+        over = show(-estimate.branches["kv_fits"], "B")
+        kv += "fits" if need.kv_fits else f"too big by {over}; sample in smaller waves"
     lines = [f"{weights}; {kv}"]
     if estimate.lora.checkpoint_bytes is not None:
         lines.append(
@@ -124,7 +125,7 @@ def _fit(config: Config, estimate: Estimate) -> str:
 
 
 def _basis(config: Config, estimate: Estimate) -> str:
-    choices, labels = config.provenance.choices, config.provenance.labels
+    labels = config.provenance.labels
     cluster = config.cluster
     revised = estimate.self_hosted.mfu is not None
     efficiency = cluster.engine.decode_efficiency if config.assumptions.batch_roof else cluster.rollout_efficiency
