@@ -89,7 +89,8 @@ def child(samples: float, devices: int = 1, processes: int = 1, pinned: bool = F
             own += ["--core", str(cores[process % len(cores)])]
         running.append(subprocess.Popen([*command, *own], env=environment, stdout=subprocess.PIPE, text=True))
     told = [json.loads(process.communicate()[0].strip().splitlines()[-1]) for process in running]
-    return {**told[0], "rate": min(one["rate"] for one in told), "memory": max(one["memory"] for one in told)}
+    together = {"rate": min(one["rate"] for one in told), "cpu": sum(one["cpu"] for one in told)}
+    return {**told[0], **together, "memory": max(one["memory"] for one in told)}
 
 
 def sizes(largest: float, rounds: int) -> list[tuple[str, dict]]:

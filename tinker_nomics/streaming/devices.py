@@ -13,11 +13,13 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..errors import TinkerNomicsError
+from ..host_memory import available_bytes
 from .reducer import Reducer
 
 Devices = Mesh | Sequence[jax.Device] | None
 _ALL = PartitionSpec()
-_STATES_AT_MOST = 1 << 27  # bytes of states of all threads together
+# bytes of states of all threads together: so much, or a share of the memory where there is a lot
+_STATES_AT_MOST, _STATES_SHARE = 1 << 27, 1 / 64
 
 
 class Layout(NamedTuple):
@@ -76,7 +78,8 @@ def thread_count(local: Mesh, states: Any) -> int:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     size = sum(leaf.nbytes for leaf in jax.tree_util.tree_leaves(states))
-    return max(1, min(cores, _STATES_AT_MOST // max(size, 1)))
+    room = max(_STATES_AT_MOST, int(_STATES_SHARE * (available_bytes() or 0)))
+    return max(1, min(cores, room // max(size, 1)))
 
 
 def on_each_device(mesh: Mesh, function: Any, common: tuple[Any, ...], own: tuple[Any, ...]) -> Any:

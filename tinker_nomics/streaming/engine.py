@@ -193,6 +193,9 @@ class _Worker:
             ends = bounds(number, stop, self.layout.count)
             self.states = _advance_each(self.layout.local, *self.run, self.states, *ends)
             jax.block_until_ready(self.states)
+            if not self._begun:
+                self._begun = True
+                give_back_memory()
             return
         own, *jobs = zip(range(self._threads), *bounds(number, stop, self._threads))
         if not self._begun:  # the first call compiles, and the others find that done
