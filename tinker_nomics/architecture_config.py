@@ -103,7 +103,7 @@ def _load(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[s
     if isinstance(config, os.PathLike) or not text.lstrip().startswith("{"):
         where = str(config)
         try:
-            text = Path(config).read_text(encoding="utf-8")
+            text = Path(config).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise ArchitectureError(f"{where}: {reason}; give the path of a config.json") from None

@@ -35,6 +35,7 @@ DEFAULT_CHIP = "h100-sxm"
 DEFAULT_GPUS = 8.0
 STALE_DAYS = 92
 _STATIC = ("schedule.kind", "lora.training")
+_TEMPLATES = {"chip": "chips h100-sxm", "model": "models Qwen3-8B", "prices": "prices Qwen3-8B"}
 
 
 class _Gathering:
@@ -64,6 +65,8 @@ class _Gathering:
             else:
                 flags = listed(registry()[path].flag for path in required)
                 hint = f"Or give a file of your own, or {flags}." if what == "prices" else ""
+                if is_file(name) and what in _TEMPLATES:
+                    hint = f"tinker-nomics catalog {_TEMPLATES[what]} --toml prints one to start from."
                 self.problems.append(Problem(what, name, str(error), hint))
                 self.excuse(paths)
         return None

@@ -59,6 +59,27 @@ def test_the_command_prints_rows_with_sources(capsys: pytest.CaptureFixture[str]
     assert '"name": "math_rl"' in capsys.readouterr().out
     assert main(["catalog", "models", "no-such-model"]) == 2
     assert "nearest" in capsys.readouterr().err
+    assert main(["catalog", "chips", "--date", "2026-01-05"]) == 2
+    assert "a date picks a price list" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_fit_a_screen_and_every_number_has_its_note(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", kind]) == 0
+    rows, notes, _ = capsys.readouterr().out.split("\n\n")
+    assert max(map(len, rows.splitlines())) <= 170
+    used = {number for line in rows.splitlines()[2:] for number in re.findall(r"(\d+)(?:, |$)", line.split("  ")[-1])}
+    written = re.findall(r"^ *(\d+) \S", notes, re.MULTILINE)
+    assert used == set(written) and written == [str(number) for number in range(1, len(written) + 1)]
+    table = listing(kind)
+    sources = {row[table.header.index("source")] for row in table.rows}
+    flat = " ".join(notes.split())
+    assert all(" ".join(source.split()) in flat for source in sources)
+
+
+def test_a_kind_left_out_is_the_one_thing_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog"]) == 2
+    assert "required: KIND\n" in capsys.readouterr().err
 
 
 def test_the_catalog_does_not_import_jax() -> None:

@@ -198,10 +198,13 @@ def listing(kind: str, text: str | Sequence[str] | None = None, date: object = N
         date: for prices, the day whose list is in force; default: the newest.
 
     Raises:
-        CatalogError: no such kind, or no row with that text (names the nearest three rows).
+        CatalogError: no such kind, a date for another kind than prices, or no row with that text (names the nearest
+            three rows).
     """
     if kind not in KINDS:
         raise CatalogError(f"no catalog of {kind!r}; there are {listed(KINDS)}")
+    if date is not None and kind != "prices":
+        raise CatalogError(f"a date picks a price list, and {kind} have none; leave it out, or list prices")
     table = KINDS[kind](date)
     words = [plain(word) for word in (text.split() if isinstance(text, str) else text or ())]
     rows = tuple(row for row in table.rows if all(word in plain(" ".join(row)) for word in words))

@@ -28,7 +28,7 @@ def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> Mo
         return ModelRow.from_toml(where)
     if where.suffix.lower() == ".json":
         try:
-            text = where.read_text(encoding="utf-8")
+            text = where.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise ArchitectureError(f"{where}: {reason}; give a config.json, a ledger or a GGUF file") from None

@@ -15,7 +15,7 @@ from .lookup import find, tail
 from .tables import packaged, quantity, refuse_unknown, users_own
 
 _TEXT = ("id", "source", "date", "note")
-_NUMBERS = {
+NUMBERS = {
     "parameters": "parameters",
     "active_parameters": "parameters",
     "weight_bytes": "B",
@@ -39,7 +39,7 @@ _NUMBERS = {
     "lora_used_per_rank": "parameters",
 }
 # what the revised edition needs besides; `model_figures.py` reduces a geometry to them
-_FIGURES = (*list(_NUMBERS)[list(_NUMBERS).index("matrix_parameters"):], "window_kv_bytes_per_token", "window",
+_FIGURES = (*list(NUMBERS)[list(NUMBERS).index("matrix_parameters"):], "window_kv_bytes_per_token", "window",
             "state_bytes_per_sequence")
 
 
@@ -125,7 +125,7 @@ class ModelRow:
         """
         table, folder = users_own(given, "model")
         problems: list[Problem] = []
-        refuse_unknown(table, [*_TEXT, *_NUMBERS, "architecture", "config"], problems)
+        refuse_unknown(table, [*_TEXT, *NUMBERS, "architecture", "config"], problems)
         for key in _TEXT:
             if key in table and not isinstance(table[key], str):
                 problems.append(Problem(key, table[key], "text"))
@@ -134,7 +134,7 @@ class ModelRow:
         architecture = _geometry(table, folder, problems)
         numbers = {
             key: quantity(table, key, unit, problems, positive=key in ("parameters", "active_parameters"))
-            for key, unit in _NUMBERS.items()
+            for key, unit in NUMBERS.items()
         }
         own = {key: value for key, value in numbers.items() if value is not None}
         if architecture is None and "parameters" not in own and "architecture" not in table and "config" not in table:
@@ -147,7 +147,7 @@ class ModelRow:
             return cls.from_architecture(text["id"], architecture, source, date=text["date"], note=text["note"], **own)
         own.setdefault("active_parameters", own["parameters"])
         own.setdefault("weight_bytes", 2.0 * own["parameters"])
-        filled: dict[str, Any] = {key: own.get(key) for key in _NUMBERS}
+        filled: dict[str, Any] = {key: own.get(key) for key in NUMBERS}
         return cls(text["id"], None, **filled, source=source, date=text["date"], note=text["note"])
 
 
@@ -186,7 +186,7 @@ def _rows() -> dict[str, ModelRow]:
     table = packaged("lora_table.toml")
     for identity, parts in table["parameters_per_rank"].items():
         if identity not in rows:
-            nothing: dict[str, Any] = dict.fromkeys(_NUMBERS)
+            nothing: dict[str, Any] = dict.fromkeys(NUMBERS)
             nothing["lora_parameters_per_rank"] = float(sum(parts.values()))
             rows[identity] = ModelRow(
                 identity,

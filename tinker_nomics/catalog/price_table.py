@@ -15,7 +15,7 @@ from .lookup import CatalogError, find, nearest
 from .model_table import models, short_names
 from .tables import packaged, quantity, refuse_unknown, users_own
 
-_RATES = ("prefill", "cached_prefill", "sample", "train")
+RATES = ("prefill", "cached_prefill", "sample", "train")
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class PriceRow:
         table, _ = users_own(given, "prices")
         problems: list[Problem] = []
         text = ("model", "date", "source", "note")
-        refuse_unknown(table, [*_RATES, "storage", "context", *text], problems)
-        rates = {key: quantity(table, key, "USD/Mtok", problems, needed=key in ("prefill", "sample")) for key in _RATES}
+        refuse_unknown(table, [*RATES, "storage", "context", *text], problems)
+        rates = {key: quantity(table, key, "USD/Mtok", problems, needed=key in ("prefill", "sample")) for key in RATES}
         storage = quantity(table, "storage", "USD/GB-month", problems)
         context = quantity(table, "context", "tokens", problems, positive=True)
         for key in text:
@@ -72,7 +72,7 @@ class PriceRow:
             except TinkerNomicsError as error:
                 problems.append(Problem("date", table["date"], str(error)))
         if problems:
-            raise ConfigError(problems, "these prices")
+            raise ConfigError(problems, "this price row")
         date = str(table.get("date", ""))
         filled: dict[str, Any] = dict(rates)
         return cls(

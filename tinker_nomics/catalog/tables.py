@@ -35,14 +35,14 @@ def users_own(given: str | os.PathLike[str], what: str) -> tuple[dict[str, Any],
     if isinstance(given, os.PathLike) or ("\n" not in text and "=" not in text):
         where = str(given)
         try:
-            text = Path(given).read_text(encoding="utf-8")
+            text = Path(given).read_text(encoding="utf-8-sig")
         except OSError as error:
             raise CatalogError(f"{where}: {error.strerror or error}; give the path of a TOML file") from None
         except UnicodeDecodeError:
             raise CatalogError(f"{where}: not UTF-8 text; give the path of a TOML file") from None
         folder = Path(given).parent
     try:
-        table = tomllib.loads(text)
+        table = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise CatalogError(f"{where}: wrong TOML: {error}") from None
     inner = table.get(what)
