@@ -84,6 +84,17 @@ def summary(ratio: np.ndarray) -> str:
     return f"median {np.median(np.abs(ratio - 1)):6.1%}   worst x{factor.max():.2f}"
 
 
+def print_verdict(published: np.ndarray, revised: np.ndarray, families: Sequence[str]) -> None:
+    """Whether the revised edition has earned to be the default: half the median error at most, and no model worse."""
+    old, new = np.abs(published - 1), np.abs(revised - 1)
+    groups = {family: np.array([other == family for other in families]) for family in dict.fromkeys(families)}
+    worse = [family for family, mine in groups.items() if np.median(new[mine]) > np.median(old[mine])]
+    half = np.median(new) <= np.median(old) / 2
+    print(f"\nmedian error {np.median(new):.1%} against {np.median(old):.1%} of the published edition: "
+          f"{'at most' if half else 'more than'} half; worse for {', '.join(worse) or 'no model'}")
+    print(f"so the default edition is {'revised' if half and not worse else 'published'}")
+
+
 def named(vector: np.ndarray) -> dict[str, float]:
     """The coefficients by name, as plain floats."""
     with x64():
@@ -205,6 +216,8 @@ def main() -> None:
             mine = usable & np.array([other == family for other in families])
             errors = [np.median(np.abs(p[mine] / measured[mine] - 1)) for p in (published, by_row, by_model)]
             print(f"  {family:36s} {mine.sum():3d} rows " + "".join(f"{error:8.1%}" for error in errors))
+        print_verdict(published[usable] / measured[usable], by_row[usable] / measured[usable],
+                      [family for family, use in zip(families, usable, strict=True) if use])
         for bracket in brackets:
             print_bracket(*bracket)
         print_joint_range(model, measured, usable, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ LINEAR = ("mfu_power",)
 LOGIT = ("decode_efficiency",)
 
 
-def coefficients_of(x: jax.Array) -> dict[str, jax.Array]:
+def coefficients_of(x: Any) -> dict[str, jax.Array]:
     """The coefficients of an unbounded vector: logit of an efficiency, the power itself, logarithms of the rest."""
     return {
         name: value if name in LINEAR else jax.nn.sigmoid(value) if name in LOGIT else jnp.exp(value)
@@ -74,7 +74,7 @@ class RevisedSteps:
         self._logs = jax.jit(lambda x: jnp.log(self.times(x).total))
         self._slopes = jax.jit(jax.jacfwd(lambda x: jnp.log(self.times(x).total)))
 
-    def times(self, x: jax.Array) -> Seconds:
+    def times(self, x: Any) -> Seconds:
         """The parts of every row's step, in the order of the rows."""
         found = {PATHS[name]: value for name, value in coefficients_of(x).items()}
         parts = []

@@ -113,7 +113,7 @@ _EDITIONS = {"published": Assumptions(), "revised": Assumptions(**dict.fromkeys(
 
 def is_traced(switch: Any) -> bool:
     """Whether a switch is a traced boolean, of which both sides are computed."""
-    return isinstance(switch, jax.core.Tracer | jax.Array)
+    return isinstance(switch, jax.Array)  # tracers are arrays too
 
 
 def may_be_on(switch: Any) -> bool:

@@ -48,7 +48,7 @@ def waterfall_figure(
 def _panel(axes: Axes, added: np.ndarray, start: float, end: float) -> None:
     before = start + np.concatenate([[0.0], np.cumsum(added)[:-1]]) if len(added) else np.array([])
     after = before + added
-    places = np.arange(1, len(added) + 1)
+    places = list(range(1, len(added) + 1))
     last = len(added) + 1
     axes.barh([0, last], [start, end], color=NEUTRAL, height=0.62)
     axes.barh(places, added, left=before, color=[HIGH if value > 0 else LOW for value in added], height=0.62)
