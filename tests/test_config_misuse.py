@@ -131,3 +131,16 @@ def test_arrays_and_tracers_are_sent_to_evaluate():
 def test_a_cost_that_is_no_number_is_refused():
     with pytest.raises(tn.TinkerNomicsError, match=r"too large.*workload\.steps = 1e\+300"):
         tn.estimate(tn.replace(hand_config(), {"workload.steps": 1e300}))
+
+
+@pytest.mark.parametrize("assumptions", [None, 3, ["kv_bytes"]])
+def test_assumptions_are_text_or_a_mapping(assumptions):
+    with pytest.raises(tn.TinkerNomicsError, match=r"assumptions = .*an edition"):
+        tn.Config.from_recipe("math_rl", assumptions=assumptions)
+
+
+def test_monte_carlo_takes_a_config_and_distributions():
+    with pytest.raises(tn.TinkerNomicsError, match="monte_carlo takes a Config"):
+        tn.monte_carlo("math_rl")  # type: ignore[arg-type]
+    with pytest.raises(tn.TinkerNomicsError, match="is no distribution"):
+        tn.monte_carlo(hand_config(), {"cluster.mfu": 0.1})  # type: ignore[dict-item]

@@ -151,3 +151,31 @@ def test_the_percentiles_of_a_spider_end_where_its_lines_do(report):
     assert [label.get_text() for label in axis.get_xticklabels()] == ["P10", "P25", "P50", "P75", "P90"]
     assert np.allclose(axis.get_xlim(), (5, 91))
     assert len(axis.lines) == 2  # growth, the one input that moves Tinker's bill, and the base
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"distributions": {"sandbox.seconds": tn.Uniform(1, 10)}}, r"sandbox\.seconds = None: this run has no value to vary"),
+        ({"distributions": [1]}, "a mapping is expected"),
+        ({"distributions": {3: tn.Uniform(1, 10)}}, "3'? is no parameter"),
+        ({"distributions": {"cluster.mfu": 0.1}}, "is no distribution"),
+        ({"range": 0.1}, "10%"),
+        ({"range": 5}, "10%"),
+    ],
+)
+def test_questions_asked_wrongly(config, arguments, words):
+    with pytest.raises(tn.TinkerNomicsError, match=words):
+        tn.sensitivity(config, **arguments)
+
+
+@pytest.mark.parametrize("draw", ["tornado", "spider", "table"])
+def test_an_output_that_is_no_name(report, draw):
+    with pytest.raises(tn.TinkerNomicsError, match=r"no output 3; .*tinker\.total"):
+        getattr(report, draw)(3)
+
+
+def test_nothing_costs_the_same_as_nothing():
+    prices = ("cluster.price_per_gpu_hour", "prices.prefill", "prices.sample", "prices.train")
+    free = tn.replace(hand_config(), dict.fromkeys(prices, 0))
+    assert "both cost the same" in tn.sensitivity(free).table()

@@ -75,6 +75,10 @@ class Assumptions:
         """
         if isinstance(given, Assumptions):
             return given
+        if not isinstance(given, str | Mapping):
+            raise TinkerNomicsError(
+                f"assumptions = {given!r}: an edition, a list of switches in text, or {{switch: true or false}}"
+            )
         named = _words(given) if isinstance(given, str) else dict(given)
         edition = named.pop("edition", None)
         if edition is None:

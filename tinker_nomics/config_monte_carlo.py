@@ -14,12 +14,13 @@ from jax.experimental import multihost_utils
 
 from .config import Config, set_paths
 from .cost_distribution import CostDistribution, distribution_from
-from .declared_ranges import declared_distributions
+from .declared_ranges import check_distributions, declared_distributions
 from .distribution_bounds import refuse_out_of_bounds
 from .errors import TinkerNomicsError
 from .length_path import read_lengths, with_lengths
 from .outputs import UNITS
-from .parameters import canonical_path, registry
+from .parameters import registry
+from .plain_config import checked
 from .report_outputs import OUTPUTS, check_output, every_output
 from .streaming.devices import Devices, layout_of
 from .streaming.engine import run, total_chunks
@@ -82,7 +83,8 @@ def monte_carlo(
         TinkerNomicsError: an unknown path, output or event, a distribution beyond a parameter's bounds, a file that
             exists or belongs to another run: each by name.
     """
-    given = {canonical_path(path): distribution for path, distribution in (distributions or {}).items()}
+    checked(config, "monte_carlo")
+    given = check_distributions({} if distributions is None else distributions)
     path = None if lengths is None else read_lengths(lengths)
     if distributions is None:
         given = declared_distributions(config)

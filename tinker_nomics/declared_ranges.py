@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from . import catalog
 from .config import Config, get
-from .errors import TinkerNomicsError, listed
+from .errors import TinkerNomicsError, listed, shown
 from .parameters import DeclaredRange, Parameter, canonical_path, registry
 from .uncertainty import Distribution, LogNormal, Normal, Triangular, Uniform
 from .uncertainty.distribution_base import Z90
@@ -141,7 +141,7 @@ def spans(
 def _relative(parameter: Parameter, value: float, relative: str) -> Span:
     try:
         share = float(relative.strip().rstrip("%")) / 100
-    except ValueError:
+    except (AttributeError, ValueError):
         share = math.nan
     if not 0 < share < 1 or not relative.strip().endswith("%"):
         raise TinkerNomicsError(f"range = {relative!r}: write a share between 0% and 100%, e.g. \"10%\"")
@@ -151,6 +151,8 @@ def _relative(parameter: Parameter, value: float, relative: str) -> Span:
 
 def check_distributions(given: Mapping[str, object]) -> dict[str, Distribution]:
     """`given` with canonical paths, or one error that names every path and value that will not do."""
+    if not isinstance(given, Mapping):
+        raise TinkerNomicsError(f"distributions = {shown(given)}: a mapping is expected, {{path: tn.Uniform(low, high)}}")
     wrong = [f"{path}: {value!r} is no distribution" for path, value in given.items() if not isinstance(value, Distribution)]
     if wrong:
         raise TinkerNomicsError(f"{listed(wrong)}; give e.g. tn.Uniform(low, high)")

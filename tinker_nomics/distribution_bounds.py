@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from .config import Config, problems_of, set_paths
+from .config import Config, get, problems_of, set_paths
 from .errors import ConfigError, Problem
 from .parameters import Parameter, registry
 from .uncertainty import Distribution
@@ -14,7 +14,11 @@ RARE = 1e-9  # probability outside a parameter's bounds that is let pass
 
 
 def refuse_out_of_bounds(
-    config: Config, distributions: Mapping[str, Distribution], what: str, quantiles: tuple[float, float] = (RARE, 1 - RARE)
+    config: Config,
+    distributions: Mapping[str, Distribution],
+    what: str,
+    quantiles: tuple[float, float] = (RARE, 1 - RARE),
+    absent: bool = True,
 ) -> None:
     """Refuse distributions that give values which the parameter, alone or with the rest, may not have.
 
@@ -23,6 +27,7 @@ def refuse_out_of_bounds(
         distributions: {path: distribution}, paths as the registry spells them.
         what: the analysis, for the error.
         quantiles: the part of each distribution that the analysis looks at.
+        absent: whether a parameter that the run has no value of may be varied.
 
     Raises:
         ConfigError: every such distribution, with the values that it gives.
@@ -30,6 +35,9 @@ def refuse_out_of_bounds(
     problems: dict[str, Problem] = {}
     for path, distribution in distributions.items():
         parameter = registry()[path]
+        if not absent and get(config, path) is None:
+            problems[path] = Problem(path, None, "this run has no value to vary", f"Give {parameter.flag} one first.")
+            continue
         low, high = (float(distribution.quantile(p)) for p in quantiles)
         if low < parameter.low or high > parameter.high or (parameter.open_low and low == parameter.low):
             problems[path] = Problem(

@@ -27,5 +27,6 @@ def every_output(config: Config) -> dict[str, Any]:
 def check_output(name: str, known: tuple[str, ...] = OUTPUTS) -> str:
     """`name` where it is one of `known`; else an error that names the nearest and all of them."""
     if name not in known:
-        raise TinkerNomicsError(f"no output {name!r}; the nearest is {nearest(name, known, 1)[0]}, there are {listed(known)}")
+        alike = nearest(str(name), known, 1)[0]
+        raise TinkerNomicsError(f"no output {name!r}; the nearest is {alike}, there are {listed(known)}")
     return name

@@ -160,8 +160,8 @@ def sensitivity(
     model = LocalModel(checked(config, "sensitivity"))
     base, margins = model.outputs(model.base[None])
     middle, left, right = model.slopes()
-    given = check_distributions(distributions or {})
-    refuse_out_of_bounds(config, given, "this sensitivity report", (LOW, HIGH))
+    given = check_distributions({} if distributions is None else distributions)
+    refuse_out_of_bounds(config, given, "this sensitivity report", (LOW, HIGH), absent=False)
     found, undeclared = spans(config, given, range)
     drawn = lines(model, found)
     rows = {}

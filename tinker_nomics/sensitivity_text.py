@@ -64,8 +64,9 @@ def _headline(report: SensitivityReport) -> str:
         f"in {out['self_hosted.hours']:,.2f} h"
     )
     cheaper = "own GPUs are cheaper" if out["difference.total"] < 0 else "Tinker is cheaper"
+    verdict = f"{cheaper} by {show(abs(out['difference.total']), 'USD')}" if out["difference.total"] else "both cost the same"
     second = (
-        f"{cheaper} by {show(abs(out['difference.total']), 'USD')}; edition {report.config.assumptions.edition}, "
+        f"{verdict}; edition {report.config.assumptions.edition}, "
         f"price list of {choices.get('price_list') or 'your own'}"
     )
     return _wrapped(first) + "\n" + _wrapped(second)

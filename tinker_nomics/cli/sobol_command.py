@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
     outputs = OUTPUTS if args.output is None else (check_output(args.output),)
     distributions = distributions_from(args, config)
-    refuse_out_of_bounds(config, distributions, "this sample")
+    refuse_out_of_bounds(config, distributions, "this sample", absent=False)
     indices = sobol_indices(
         report_outputs,
         distributions,
