@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -124,6 +127,11 @@ def test_distribution_curves():
     assert any(text.startswith(f"P(total > 230) = {chance:.2f} %") for text in _texts(figure))
     y = figure.axes[0].lines[0].get_ydata()
     assert y[0] == 1.0 and y[-1] == 0.0 and np.all(np.diff(y) <= 0)
+    figure = exceedance_figure(result, outputs=["total", "gap"], budget=float(result.minimum["gap"].value))
+    (upper,), (lower,) = _boxes(figure, "P(total >"), _boxes(figure, "P(gap >")
+    assert not upper.overlaps(lower) and max(upper.y1, lower.y1) < figure.axes[0].bbox.y1
+    figure = histogram_figure(result, output="total", marks={"far": 1e9, "less": 90.0})
+    assert "outside the picture: far 1.000e+09" in _texts(figure) and figure.axes[0].get_xlim()[0] < 90.0
     figure = histogram_figure(result, output="total", marks={"budget": 230.0})
     shares = [patch.get_height() for patch in figure.axes[0].patches]
     assert sum(shares) == pytest.approx(0.9945, abs=2e-3)
@@ -136,6 +144,9 @@ def test_fan_needs_pairs_of_quantiles():
     figure = fan_figure(steps, {p: steps * (1 + p) for p in (0.1, 0.5, 0.9)}, ylabel="cost [USD]", budget=3.0)
     assert {"P10", "P50", "P90", "median", "P10 to P90", "budget"} <= set(_texts(figure))
     _within_the_figure(figure)
+    assert figure.axes[0].get_legend()._loc == 2
+    falling = fan_figure(steps, {p: -steps * (1 + p) for p in (0.1, 0.5, 0.9)}, budget=-3.0)
+    assert falling.axes[0].get_legend()._loc == 3
     with pytest.raises(ValueError, match="pairs"):
         fan_figure(steps, {0.1: steps, 0.5: steps})
 
@@ -144,3 +155,39 @@ def test_labels_are_kept_apart():
     places = spaced(np.array([3.0, 1.0, 1.01, 1.02]), 0.5, 3.0)
     assert np.all(np.diff(np.sort(places)) >= 0.5 - 1e-12) and places.max() <= 3.0
     assert np.argsort(places, kind="stable").tolist() == [1, 2, 3, 0]
+    # moved as little as can be: a crowd spreads to both sides of its middle
+    assert spaced(np.array([1.0, 1.0, 1.0]), 0.1, 9.0) == pytest.approx([0.9, 1.0, 1.1])
+    assert spaced(np.array([1.0, 2.0]), 0.1, 9.0).tolist() == [1.0, 2.0] and len(spaced(np.array([]), 0.1, 1.0)) == 0
+
+
+def _boxes(figure, start: str) -> list:
+    FigureCanvasAgg(figure).draw()
+    texts = figure.findobj(match=lambda artist: hasattr(artist, "get_text"))
+    return [text.get_window_extent() for text in texts if text.get_text().startswith(start)]
+
+
+def test_many_inputs_with_long_names_do_not_overlap():
+    names = [f"some.quite_long_path_of_a_model.parameter_number_{k:02d}_of_many" for k in range(20)]
+    many = {name: Uniform(0.0, 1.0 + k / 5) for k, name in enumerate(names)}
+    f = lambda x: sum((k + 1) * x[name] for k, name in enumerate(names))  # noqa: E731
+    units = dict.fromkeys(names, "USD/h")
+    bars = tornado(f, many, units=units, undeclared=[f"{name}_rate" for name in names])
+    figure = tornado_figure(bars, title="many", unit="USD")
+    _within_the_figure(figure)
+    (note,), (label,) = _boxes(figure, "8 more with smaller swings; no declared range"), _boxes(figure, "output [USD]")
+    assert note.y1 < label.y0 and figure.axes[0].bbox.height > 0.6 * figure.bbox.height
+    (end,) = _boxes(figure, bars.of()[0].end(False))
+    assert end.x0 >= figure.axes[0].bbox.x0
+    figure = spider_figure(spider(f, many))
+    _within_the_figure(figure)
+    boxes = sorted(_boxes(figure, "some.quite_long"), key=lambda box: box.y0)
+    assert len(boxes) == 7 and all(below.y1 <= above.y0 + 1 for below, above in pairwise(boxes))
+
+
+def test_holes_are_named_in_the_picture():
+    inputs = {"a": Uniform(0.0, 1.0), "b": Uniform(1.0, 2.0)}
+    holed = lambda x: jnp.where(x["a"] > 0.5, jnp.nan, x["a"] * x["b"])  # noqa: E731
+    figure = tornado_figure(tornado(holed, inputs))
+    assert "a is not finite at 16 of 33 points" in _texts(figure)
+    assert figure.axes[0].get_xlim()[0] < 0.15  # the end of a's bar that exists is seen
+    assert "a (not finite at 9 of 19 points)" in _texts(spider_figure(spider(holed, inputs)))

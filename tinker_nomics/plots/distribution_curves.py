@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..uncertainty.text import number
+from .label_places import spaced
 from .style import NEUTRAL, PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..uncertainty.simulation import MonteCarlo
+
+
+_BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}  # what keeps text legible on lines
 
 
 def _names(result: MonteCarlo, outputs: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def exceedance_figure(
     """
     figure = new_figure(12.0, 6.0)
     axis = figure.subplots()
-    ends = []
+    ends, chances = [], []
     for index, output in enumerate(_names(result, outputs)):
         x, share = result.exceedance(output)
         part = result.part(output)
@@ -61,15 +65,23 @@ def exceedance_figure(
             chance, error = result.probability(f"{output} > {budget}"), result.probability_error(f"{output} > {budget}")
             text = f"P({output or 'output'} > {number(budget)}) = {100 * chance:.2f} % ± {100 * error:.2f} %"
             axis.plot([budget], [chance], marker="o", color=line.get_color(), zorder=4)
-            axis.annotate(text, (budget, chance), xytext=(10, 8), textcoords="offset points", color=line.get_color())
-    if budget is not None:
-        axis.axvline(budget, color=NEUTRAL, linewidth=1.0)
+            chances.append((chance, text, line.get_color()))
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     if budget is not None:
         low, high = min(low, budget), max(high, budget)
     pad = 0.03 * (high - low) or 1.0
     axis.set_xlim(low - pad, high + pad)
     axis.set_ylim(0.0, 1.02)
+    if budget is not None:
+        axis.axvline(budget, color=NEUTRAL, linewidth=1.0)
+        right = budget < 0.5 * (low + high)
+        # below curves that start at 1, above the axis, and apart from each other
+        heights = spaced(np.array([max(chance, 0.03) for chance, *_ in chances]), 0.055, 0.94)
+        for (_, text, colour), height in zip(chances, heights):
+            axis.annotate(
+                text, (budget, height), xytext=(10 if right else -10, 0), textcoords="offset points", color=colour,
+                ha="left" if right else "right", va="center", bbox=_BEHIND, zorder=5,
+            )  # fmt: skip
     axis.set_xlabel(f"x{f' [{unit}]' if unit else ''}        ({_footnote(result)})")
     axis.set_ylabel("P(output > x)")
     axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
@@ -107,6 +119,14 @@ def histogram_figure(
     top = 1.22 * float(shares.max(initial=1e-12))
     lines = {"P10": part.quantile(0.1), "median": part.quantile(0.5), "mean": part.mean, "P90": part.quantile(0.9)}
     lines |= dict(marks or {})
+    # a mark that lies a little beside the bars widens the picture; one far off is named in a corner
+    width = high - low
+    near = [x for x in (marks or {}).values() if low - width <= x <= high + width]
+    low, high = min([low, *(x - 0.02 * width for x in near)]), max([high, *(x + 0.02 * width for x in near)])
+    beyond = {label: lines.pop(label) for label, x in list(lines.items()) if not low <= x <= high}
+    if beyond:
+        text = ", ".join(f"{label} {number(x)}" for label, x in beyond.items())
+        axis.annotate(f"outside the picture: {text}", (0.99, 0.5), xycoords="axes fraction", ha="right", fontsize=9)
     levels: list[float] = []
     for label, x in sorted(lines.items(), key=lambda item: item[1]):
         # labels nearer than a tenth of the width take turns on three lines
@@ -118,8 +138,9 @@ def histogram_figure(
         axis.annotate(
             f"{label} {number(x)}",
             (x, (0.97 - 0.055 * level) * top),
-            xytext=(4, -9),
+            xytext=(4 if x < high - 0.1 * (high - low) else -4, -9),
             textcoords="offset points",
+            ha="left" if x < high - 0.1 * (high - low) else "right",
             fontsize=9,
         )
     axis.set_ylim(0.0, top)

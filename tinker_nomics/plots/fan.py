@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .label_places import spaced
+from .label_places import LEADER, spaced
 from .style import PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -56,9 +56,17 @@ def fan_figure(
     axis.plot(x, middle, color=PALETTE[0], linewidth=2.4, label="median")
     if budget is not None:
         axis.axhline(budget, color=PALETTE[1], linewidth=1.5, linestyle="--")
-        axis.annotate("budget", (x[0], budget), xytext=(4, 4), textcoords="offset points", color=PALETTE[1])
     axis.set_xlim(x[0], x[-1])
     low, high = axis.get_ylim()
+    rising = middle[-1] >= middle[0]
+    if budget is not None:
+        # away from the legend, which stands at the left, above what rises and below what falls
+        left = (budget < 0.5 * (low + high)) == rising
+        axis.annotate(
+            "budget", (x[0] if left else x[-1], budget), xytext=(4 if left else -4, 4), textcoords="offset points",
+            ha="left" if left else "right", color=PALETTE[1],
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+        )  # fmt: skip
     ends = np.array([np.asarray(quantiles[p])[-1] for p in places])
     for p, end, height in zip(places, ends, spaced(ends, 0.032 * (high - low), high)):
         axis.annotate(
@@ -70,12 +78,12 @@ def fan_figure(
             fontsize=9,
             fontweight="bold" if p == 0.5 else "normal",
             color=PALETTE[0],
-            arrowprops={"arrowstyle": "-", "color": PALETTE[0], "linewidth": 0.5},
+            arrowprops={**LEADER, "color": PALETTE[0]},
             annotation_clip=False,
         )
     axis.set_xlabel(xlabel)
     axis.set_ylabel(ylabel)
     axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
-    axis.legend(loc="upper left", frameon=False)
+    axis.legend(loc="upper left" if rising else "lower left", frameon=False)
     tidy(axis, "both")
     return figure

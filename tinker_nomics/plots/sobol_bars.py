@@ -50,7 +50,7 @@ def sobol_figure(result: SobolIndices, *, output: str | None = None, title: str 
     axis.set_xlim(0.0, 1.15 * max(reach, 0.1))
     more = f"; {len(ranked) - len(names)} more inputs not shown" if len(ranked) > len(names) else ""
     axis.set_xlabel(
-        f"share of the variance of {output or 'the output'} (95 % intervals from {result.replicates} scrambles, "
+        f"share of the variance of {output or 'the output'}\n(95 % intervals from {result.replicates} scrambles, "
         f"{result.samples:,} samples{more})"
     )
     axis.set_title(title, loc="left", fontsize=14, fontweight="bold")

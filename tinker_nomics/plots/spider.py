@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .axis_numbers import plain_numbers
-from .label_places import spaced
+from .label_places import LEADER, spaced
 from .style import PALETTE, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def spider_figure(
         result: of `spider`. output: the one to draw; may be left out where there is one.
         title: above the figure. unit: of the output.
     """
-    lines = result.of(output, min(limit, 7))
+    lines = {label: y for label, y in result.of(output, min(limit, 7)).items() if np.isfinite(y).any()}
     name = output or next(iter(result.lines))
     figure = new_figure(12.0, 6.5)
     axis = figure.subplots()
@@ -38,7 +38,7 @@ def spider_figure(
     axis.axhline(result.base[name], color="black", linewidth=0.8)
     axis.annotate("base", (0.0, result.base[name]), xytext=(3, 3), xycoords=axis.get_yaxis_transform(),
                   textcoords="offset points", ha="left", va="bottom", fontsize=9)  # fmt: skip
-    _name_ends(axis, result.percentiles[-1], lines, colours)
+    _name_ends(axis, result.percentiles, lines, colours)
     first, last = result.percentiles[0], result.percentiles[-1]
     marks = [mark for mark in (5, 10, 25, 50, 75, 90, 95) if first <= mark <= last]
     axis.set_xticks(marks, [f"P{mark}" for mark in marks])
@@ -51,19 +51,22 @@ def spider_figure(
     return figure
 
 
-def _name_ends(axis: Axes, x: float, lines: dict[str, np.ndarray], colours: list[str]) -> None:
+def _name_ends(axis: Axes, x: np.ndarray, lines: dict[str, np.ndarray], colours: list[str]) -> None:
     """The lines' names beside their right ends, moved apart where they would overlap."""
-    ends = np.array([line[-1] for line in lines.values()])
+    seen = [np.flatnonzero(np.isfinite(line)) for line in lines.values()]
+    last = [places[-1] for places in seen]
+    ends = np.array([line[place] for line, place in zip(lines.values(), last)])
     low, high = axis.get_ylim()
     for index, (name, place) in enumerate(zip(lines, spaced(ends, 0.045 * (high - low), high))):
+        holes = len(x) - len(seen[index])
         axis.annotate(
-            name,
-            (x, ends[index]),
+            name + (f" (not finite at {holes} of {len(x)} points)" if holes else ""),
+            (x[last[index]], ends[index]),
             xytext=(1.012, place),
             textcoords=axis.get_yaxis_transform(),
             va="center",
             fontsize=10,
             color=colours[index],
-            arrowprops={"arrowstyle": "-", "color": colours[index], "linewidth": 0.6},
+            arrowprops={**LEADER, "color": colours[index]},
             annotation_clip=False,
         )

@@ -47,9 +47,9 @@ def tornado_figure(
     figure = new_figure(12.0, 1.9 + sum(_ROW * height + 0.75 for height in heights))
     axes = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
     name = output or next(iter(panels[0].bars))
+    axes[-1].set_xlabel(f"{name or 'output'}{f' [{unit}]' if unit else ''}")
     for panel, bars, axis in zip(panels, shown, axes):
         _panel(axis, panel, bars, name, unit, len(panel.of(output)) - len(bars))
-    axes[-1].set_xlabel(f"{name or 'output'}{f' [{unit}]' if unit else ''}")
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     _legend(figure, [bar for bars in shown for bar in bars])
@@ -79,13 +79,13 @@ def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, unit:
     notes = []
     if left_out:
         notes.append(f"{left_out} more with smaller swings")
-    if panel.undeclared:
-        notes.append("no declared range: " + ", ".join(panel.undeclared))
-    if notes:
+    notes += [f"{bar.name} is not finite at {bar.nonfinite} of {len(bar.y)} points" for bar in bars if bar.nonfinite]
+    if notes or panel.undeclared:
+        room = 160 - max((len(bar.name) for bar in bars), default=0)  # letters beside the names of the inputs
         axis.annotate(
-            _wrapped("; ".join(notes), 110),
+            _note("; ".join(notes), panel.undeclared, room),
             (0.0, 0.0),
-            xytext=(0, -24),
+            xytext=(0, -38 if axis.get_xlabel() else -24),  # below the label of the axis, where there is one
             xycoords="axes fraction",
             textcoords="offset points",
             ha="left",
@@ -100,10 +100,14 @@ def _panel(axis: Axes, panel: Tornado, bars: tuple[Bar, ...], output: str, unit:
 
 def _limits(axis: Axes, bars: tuple[Bar, ...], base: float) -> float:
     """Set the limits so that the values beside the bars have room; returns the width."""
-    finite = [v for bar in bars for v in (bar.least, bar.greatest) if np.isfinite(v)]
+    finite = [float(v) for bar in bars for v in bar.y[np.isfinite(bar.y)]]
     low, high = min([base, *finite]), max([base, *finite])
     width = (high - low) or abs(base) or 1.0
-    axis.set_xlim(low - 0.14 * width, high + 0.14 * width)
+    # in pixels, of 1200: what the names leave, and the longest value beside a bar
+    left = 1180 - 8.5 * max((len(bar.name) for bar in bars), default=0)
+    label = 10 + 7.3 * max((len(bar.end(high)) for bar in bars for high in (False, True)), default=0)
+    room = max(0.14, label / max(left - 2 * label, label)) * width
+    axis.set_xlim(low - room, high + room)
     return width
 
 
@@ -179,7 +183,15 @@ def _legend(figure: Figure, bars: list[Bar]) -> None:
     figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), frameon=False, fontsize=9)
 
 
-def _wrapped(text: str, width: int) -> str:
-    from textwrap import fill
+def _note(text: str, undeclared: tuple[str, ...], width: int, most: int = 3) -> str:
+    """`text` and the inputs without a range, in at most `most` lines; those that do not fit are counted."""
+    from textwrap import wrap
 
-    return fill(text, width)
+    lines: list[str] = []
+    for shown in range(len(undeclared), -1, -1):
+        names = list(undeclared[:shown]) + ([f"{len(undeclared) - shown} more"] if shown < len(undeclared) else [])
+        parts = [part for part in (text, "no declared range: " + ", ".join(names) if names else "") if part]
+        lines = wrap("; ".join(parts), width)
+        if len(lines) <= most:
+            break
+    return "\n".join(lines)
