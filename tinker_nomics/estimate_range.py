@@ -20,7 +20,7 @@ from .outputs import Estimate
 from .own_run import has_steps
 from .parameters import registry
 
-ROWS = 255  # quasi-random points beside the run itself: P10 and P90 within about a percent of the spread
+ROWS = 1023  # quasi-random points beside the run itself: P10 and P90 within some percent of the span between them
 TOTALS = ("tinker.total", "self_hosted.total", "difference.total", "self_hosted.hours")
 
 
@@ -52,7 +52,7 @@ def estimate_with_range(config: Config) -> Ranged:
         # k is one number here, and the half that it does not choose need not be compiled
         config = set_paths(config, {"schedule.kind": config.schedule_kind})
     leaves, structure = jax.tree.flatten(config)
-    program, shape = _program(structure)
+    program, shapes = _program(structure)
     distributions = declared_distributions(config)
     rows = np.repeat(np.array(leaves, dtype=np.float64)[None], ROWS + 1, axis=0)
     paths = [path for path in registry() if get(config, path) is not None]
@@ -62,6 +62,7 @@ def estimate_with_range(config: Config) -> Ranged:
         rows[1:, paths.index(path)] = np.clip(drawn, parameter.low, parameter.high)
     with x64():
         found = np.asarray(program(rows))
+    (shape,) = shapes
     estimate = copy_with(jax.tree.unflatten(shape, found[0].tolist()), {"notes": notes_of(config)})
     if not distributions:
         return Ranged(estimate, {}, {}, ())
@@ -72,24 +73,24 @@ def estimate_with_range(config: Config) -> Ranged:
 
 
 @cache
-def _program(structure: Any) -> tuple[Any, Any]:
+def _program(structure: Any) -> tuple[Any, list[Any]]:
+    """The compiled model over rows of leaves, and the structure of what it returns: a list that its one trace fills."""
     count = structure.num_leaves
     read = np.array(read_leaves(jax.tree.unflatten(structure, [0.0] * count)), dtype=int)
 
-    def model(vector: jax.Array) -> Estimate:
+    shapes: list[Any] = []
+
+    def model(vector: jax.Array) -> jax.Array:
         leaves: list[Any] = [jnp.nan] * count
         for value, place in zip(vector, read.tolist(), strict=True):
             leaves[place] = value
-        return evaluate(jax.tree.unflatten(structure, leaves))
+        values, shape = jax.tree.flatten(evaluate(jax.tree.unflatten(structure, leaves)))
+        shapes[:] = [shape]
+        return jnp.stack([jnp.asarray(value) for value in values])
 
-    with x64():
-        shape = jax.eval_shape(model, jax.ShapeDtypeStruct((len(read),), np.float64))
     # it runs once and is compiled for that: at a higher level compiling takes longer than it ever gains
-    flat = jax.jit(
-        jax.vmap(lambda vector: jnp.stack([jnp.asarray(leaf) for leaf in jax.tree.leaves(model(vector))])),
-        compiler_options={"xla_backend_optimization_level": 0},
-    )
-    return (lambda rows: flat(rows[:, read])), jax.tree.structure(shape)
+    flat = jax.jit(jax.vmap(model), compiler_options={"xla_backend_optimization_level": 0})
+    return (lambda rows: flat(rows[:, read])), shapes
 
 
 def kronecker(count: int, dimensions: int) -> np.ndarray:

@@ -1,0 +1,57 @@
+"""An estimate with its range: the same numbers as `estimate`, and the quantiles of a large random sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hand_config import hand_config
+
+import tinker_nomics as tn
+from tinker_nomics.declared_ranges import declared_distributions
+from tinker_nomics.estimate_range import TOTALS, estimate_with_range, kronecker
+from tinker_nomics.outputs import by_path
+
+
+@pytest.mark.parametrize("assumptions", ["published", "revised"])
+def test_it_is_the_estimate(assumptions):
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions=assumptions)
+    alone, ranged = by_path(tn.estimate(config)), estimate_with_range(config)
+    for name, value in by_path(ranged.estimate).items():
+        # margins that cancel are rounding, and nothing more
+        assert value == pytest.approx(alone[name], rel=1e-9, abs=1e-6 if name.startswith("branches") else 1e-9), name
+    assert ranged.estimate.notes == tn.estimate(config).notes
+
+
+def test_the_range_is_that_of_a_large_sample():
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions="published")
+    ranged = estimate_with_range(config)
+    rng = np.random.default_rng(0)
+    drawn = {path: np.array([d.quantile(u) for u in rng.random(20_000)]) for path, d in declared_distributions(config).items()}
+    assert set(drawn) == set(ranged.varied)
+    sample = tn.sweep(config, drawn, mode="zip")
+    for name in TOTALS:
+        low, high = np.quantile(sample[name], [0.1, 0.9])
+        assert ranged.low[name] == pytest.approx(low, abs=0.08 * (high - low))
+        assert ranged.high[name] == pytest.approx(high, abs=0.08 * (high - low))
+
+
+def test_what_the_other_edition_reads_is_not_varied():
+    chosen = {"model": "Qwen/Qwen3-8B", "prices": "2026-10-07"}
+    published = estimate_with_range(tn.Config.from_recipe("math_rl", assumptions="published", **chosen)).varied
+    revised = estimate_with_range(tn.Config.from_recipe("math_rl", assumptions="revised", **chosen)).varied
+    assert "cluster.mfu" in published and "cluster.mfu" not in revised
+    assert "cluster.trainer.mfu_dense" in revised and "cluster.trainer.mfu_moe" not in revised
+    assert not [path for path in published if path.startswith(("cluster.engine", "cluster.trainer"))]
+
+
+def test_nothing_uncertain_gives_no_range():
+    config = tn.replace(hand_config(), {})
+    assert estimate_with_range(config).varied == ("workload.length_growth", "cluster.rollout_efficiency")
+
+
+def test_the_points_fill_the_cube():
+    points = kronecker(256, 3)
+    assert points.shape == (256, 3) and (points > 0).all() and (points < 1).all()
+    assert np.abs(points.mean(axis=0) - 0.5).max() < 0.02
+    cells = np.unique((points * 4).astype(int), axis=0)
+    assert len(cells) > 60  # of 64
