@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -39,6 +39,7 @@ from .stages import apply_in_stages, stage
 # strata alike; also the least work between two looks at the clock
 _TURN = 64
 _SECONDS_PER_CALL = 0.15
+_PIECES = 4  # of a call, per thread
 
 
 class Points(Protocol):
@@ -197,22 +198,24 @@ class _Worker:
                 self._begun = True
                 give_back_memory()
             return
-        own, *jobs = zip(range(self._threads), *bounds(number, stop, self._threads))
-        if not self._begun:  # the first call compiles, and the others find that done
+        if not self._begun:  # the first call compiles, and the threads find that done
             self._begun = True
-            self._fold(*own)
-            own = None
+            self._fold(0, iter([(np.int64(number), np.int64(stop))]))
             give_back_memory()
-            self.states += [_initial(*self.run, self.run[0].strata) for _ in jobs]
-        waiting = [self._pool.submit(self._fold, *job) for job in jobs]
-        if own is not None:
-            self._fold(*own)
-        for job in waiting:
-            job.result()
+            self.states += [_initial(*self.run, self.run[0].strata) for _ in range(1, self._threads)]
+            return
+        # more pieces than threads: one whose core others use as well takes fewer of them
+        pieces = 1 if self._threads == 1 else _PIECES * self._threads
+        jobs = iter(list(zip(*bounds(number, stop, pieces))))
+        waiting = [self._pool.submit(self._fold, thread, jobs) for thread in range(1, self._threads)]
+        self._fold(0, jobs)
+        for thread in waiting:
+            thread.result()
 
-    def _fold(self, thread: int, first: np.int64, stop: np.int64) -> None:
+    def _fold(self, thread: int, jobs: Iterator[tuple[np.int64, np.int64]]) -> None:
         with x64():  # which holds for one thread
-            self.states[thread] = jax.block_until_ready(_advance(*self.run, self.states[thread], first, stop))
+            for first, stop in jobs:
+                self.states[thread] = jax.block_until_ready(_advance(*self.run, self.states[thread], first, stop))
 
     def fetch(self) -> dict[str, Any]:
         """The states of all devices or threads together, as NumPy arrays."""
