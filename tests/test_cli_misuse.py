@@ -106,6 +106,21 @@ def test_pictures_are_written_though_nobody_reads_the_text(tmp_path, command):
     assert len(list(tmp_path.iterdir())) == len(plots) // 2
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["catalog", "chips"], ["config", *MATH]])
+def test_a_reader_that_stops_at_once_is_no_error(arguments):
+    code = "import sys; from tinker_nomics.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.wait() == 0 and process.stderr.read() == b""
+
+
+def test_a_cost_that_is_no_number_is_no_estimate(capsys):
+    assert main(["estimate", *MATH, "--workload.steps", "1e300", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert "too large to be a number" in captured.err and captured.out == ""
+
+
 def test_two_pictures_of_one_name_are_refused(capsys, tmp_path):
     name = str(tmp_path / "a.png")
     assert main(["sensitivity", *MATH, "--plot", name, "--spider", name, "--force"]) == 2

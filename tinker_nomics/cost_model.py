@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any
 
@@ -20,7 +19,7 @@ from .notes import notes_of
 from .outputs import Difference, Estimate, LoraSize, SelfHosted, Staleness, TinkerCost, Tokens
 from .own_run import cached, has_steps, own_run, per_rank
 from .parameters import registry
-from .plain_config import checked, not_plain, overflow
+from .plain_config import checked, not_plain, refuse_overflow
 from .run_memory import run_memory
 from .switched_figures import rollout_model
 from .tinker_queue import queue_discards
@@ -220,6 +219,5 @@ def estimate(config: Config) -> Estimate:
     with x64():
         values = np.asarray(flat(vector)).tolist()
     priced = jax.tree.unflatten(shape, values)
-    if math.isinf(priced.tinker.total) or math.isinf(priced.self_hosted.total):
-        raise overflow(config)
+    refuse_overflow(config, priced)
     return copy_with(priced, {"notes": notes_of(config)})

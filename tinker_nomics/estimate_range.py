@@ -19,6 +19,7 @@ from .notes import notes_of
 from .outputs import Estimate
 from .own_run import has_steps
 from .parameters import registry
+from .plain_config import refuse_overflow
 
 ROWS = 1023  # quasi-random points beside the run itself: P10 and P90 within some percent of the span between them
 TOTALS = ("tinker.total", "self_hosted.total", "difference.total", "self_hosted.hours")
@@ -64,6 +65,7 @@ def estimate_with_range(config: Config) -> Ranged:
         found = np.asarray(program(rows))
     (shape,) = shapes
     estimate = copy_with(jax.tree.unflatten(shape, found[0].tolist()), {"notes": notes_of(config)})
+    refuse_overflow(config, estimate)
     if not distributions:
         return Ranged(estimate, {}, {}, ())
     columns = jax.tree.unflatten(shape, list(found[1:].T))

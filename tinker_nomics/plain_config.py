@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,10 @@ def not_plain(config: Config, driver: str) -> TinkerNomicsError:
     )
 
 
-def overflow(config: Config) -> TinkerNomicsError:
-    """The error for a run whose cost is no finite number."""
+def refuse_overflow(config: Config, priced: Any) -> None:
+    """Refuse an Estimate of `config` whose totals are no finite numbers: its inputs are allowed one by one only."""
+    if not (math.isinf(priced.tinker.total) or math.isinf(priced.self_hosted.total)):
+        return
     values = {path: get(config, path) for path, row in registry().items() if row.role != "fact"}
     path = max(values, key=lambda name: abs(values[name] or 0.0))
-    return TinkerNomicsError(f"the cost of this run is too large to be a number; its largest input is {path} = {values[path]:g}")
+    raise TinkerNomicsError(f"the cost of this run is too large to be a number; its largest input is {path} = {values[path]:g}")

@@ -64,7 +64,8 @@ class _Gathering:
                 self.notes.append(f"{what} {name}: not in the catalog, all its figures are the caller's")
             else:
                 flags = listed(registry()[path].flag for path in required)
-                hint = f"Or give a file of your own, or {flags}." if what == "prices" else ""
+                own = what == "prices" and " is no date" not in str(error)
+                hint = f"Or give a file of your own, or {flags}." if own else ""
                 if is_file(name) and what in _TEMPLATES:
                     hint = f"tinker-nomics catalog {_TEMPLATES[what]} --toml prints one to start from."
                 self.problems.append(Problem(what, name, str(error), hint))

@@ -54,7 +54,21 @@ def _top_help() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 the answer is a refusal, 2 bad input."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _main(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # the reader of a pipe (head, less) has seen enough; Python would complain once more when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:  # what is written to is full
+        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+
+
+def _main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_top_help())
         return 0
@@ -87,13 +101,9 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     from ..errors import TinkerNomicsError
 
     try:
-        status = int(command.run(args))
-        sys.stdout.flush()
-        return status
+        return int(command.run(args))
     except BrokenPipeError:
-        # the reader of a pipe (head, less) has seen enough; Python would complain once more when it closes stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except (TinkerNomicsError, OSError) as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)
         return 2
