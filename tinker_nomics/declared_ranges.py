@@ -10,9 +10,10 @@ from . import catalog
 from .config import Config, get
 from .errors import TinkerNomicsError, listed, shown
 from .parameters import DeclaredRange, Parameter, canonical_path, registry
-from .uncertainty import Distribution, LogNormal, Normal, Triangular, Uniform
+from .uncertainty import Distribution, LogNormal, Normal, Triangular, Truncated, Uniform
 from .uncertainty.distribution_base import Z90
 
+_RARE = 1e-9
 LOW, HIGH = 0.1, 0.9  # the quantiles between which every bar of a tornado runs
 
 
@@ -35,7 +36,21 @@ class Span:
 
 
 def distribution_of(declared: DeclaredRange, parameter: Parameter) -> Distribution:
-    """A registry's range as a distribution; a uniform one by its P10 and P90 reaches beyond them on either side."""
+    """A registry's range as a distribution, cut where it would leave the parameter's bounds.
+
+    A uniform one that is given by its P10 and P90 reaches beyond them on either side.
+    """
+    found = _shape(declared, parameter)
+    if parameter.kind == "integer":
+        return found
+    low, high = float(found.quantile(_RARE)), float(found.quantile(1 - _RARE))
+    if parameter.low < low and high <= parameter.high:
+        return found
+    return Truncated(found, parameter.low if low <= parameter.low else None,
+                     parameter.high if high > parameter.high else None, source=found.source)
+
+
+def _shape(declared: DeclaredRange, parameter: Parameter) -> Distribution:
     figures, whole = declared.figures, parameter.kind == "integer"
     if declared.distribution == "normal":
         spread = (figures["p90"] - figures["p10"]) / (2 * Z90)

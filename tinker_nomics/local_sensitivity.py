@@ -19,7 +19,7 @@ from .report_outputs import OUTPUTS
 
 SIDE = 1e-9  # relative distance at which a slope is taken from one side of a kink
 TIE = 1e-9  # a margin [h, GPUs, steps, ...] that stays within it is a tie that the model makes, and its sign is rounding
-_BLOCK = 4096  # rows of one batched call; padding to it keeps the trace
+_BLOCK, _SMALL = 4096, 72  # rows of one batched call; padding to one of them keeps the trace, and a small one is fast
 
 
 @cache
@@ -39,7 +39,9 @@ def _programs(structure: Any) -> tuple[Any, Any, tuple[str, ...]]:
     with x64():
         vector = jax.ShapeDtypeStruct((structure.num_leaves,), np.float64)
         estimate = jax.eval_shape(lambda v: evaluate(jax.tree.unflatten(structure, list(v))), vector)
-    return jax.jit(jax.vmap(flat)), jax.jit(jax.vmap(slopes)), tuple(sorted(estimate.branches))
+    # slopes run once a report: compiling them takes longer than they do
+    once = jax.jit(jax.vmap(slopes), compiler_options={"xla_backend_optimization_level": 0})
+    return jax.jit(jax.vmap(flat)), once, tuple(sorted(estimate.branches))
 
 
 class LocalModel:
@@ -84,7 +86,7 @@ class LocalModel:
         return dict(zip(self.paths, map(float, self.base)))
 
     def _block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        size = 64 if len(rows) <= 64 else _BLOCK
+        size = _SMALL if len(rows) <= _SMALL else _BLOCK
         padded = np.concatenate([rows, np.repeat(self.base[None], size - len(rows), axis=0)])
         with x64():
             outputs, margins = self._values(padded)
@@ -127,7 +129,7 @@ class Switch:
     jump: dict[str, float]
 
 
-def bisect(model: LocalModel, path: str, low: float, high: float, crossed: Any, rounds: int = 60) -> tuple[float, float]:
+def bisect(model: LocalModel, path: str, low: float, high: float, crossed: Any, rounds: int = 20) -> tuple[float, float]:
     """The ends of the smallest interval in which `crossed(outputs, margins) -> bool [m]` changes from its value at `low`.
 
     Args:
@@ -135,13 +137,16 @@ def bisect(model: LocalModel, path: str, low: float, high: float, crossed: Any, 
     """
     start = bool(crossed(*model.outputs(model.rows(path, [low])))[0])
     for _ in range(rounds):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
+        # a small block costs the same full as with one row in it, so every round asks for as many points as it holds
+        points = np.unique(np.linspace(low, high, _SMALL))
+        points = points if low <= high else points[::-1]
+        inside = points[(points != low) & (points != high)]
+        if len(inside) == 0:
             break
-        if bool(crossed(*model.outputs(model.rows(path, [middle])))[0]) == start:
-            low = middle
-        else:
-            high = middle
+        changed = np.asarray(crossed(*model.outputs(model.rows(path, inside))), dtype=bool) != start
+        first = int(np.argmax(changed)) if changed.any() else len(inside)
+        ends = [low, *inside.tolist(), high]
+        low, high = ends[first], ends[first + 1]
     return low, high
 
 
