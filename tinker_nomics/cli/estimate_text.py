@@ -28,7 +28,8 @@ def _run_line(config: Config) -> str:
     name = choices.get("recipe") or "a run of your own"
     turns = "" if work.turns == 1 else f" x {work.turns:g} turns"
     line = (
-        f"{name} on {choices.get('model')}: {work.prompts_per_step:g} prompts x {work.rollouts_per_prompt:g} rollouts"
+        f"{name} on {choices.get('model') or 'a model of your own'}: {work.prompts_per_step:g} prompts x "
+        f"{work.rollouts_per_prompt:g} rollouts"
         f"{turns} x {work.completion_tokens:g} tokens, {work.steps:g} steps, lengths grow x{work.length_growth:g}"
     )
     own = (
@@ -61,7 +62,7 @@ def _rest(estimate: Estimate) -> list[list[str]]:
 
 def _totals(config: Config, ranged: Ranged) -> str:
     """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
-    lines = [f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list', 'your own list')}"]
+    lines = [f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list') or 'your own list'}"]
     if ranged.varied:
         low, high = ranged.low, ranged.high
         lines[0] += (
