@@ -202,8 +202,9 @@ class _Worker:
             self._begun = True
             self._fold(0, iter([(np.int64(number), np.int64(stop))]))
             give_back_memory()
-            self.states += [_initial(*self.run, self.run[0].strata) for _ in range(1, self._threads)]
             return
+        # only now: a run of one call has nothing to merge, which spares it a compilation
+        self.states += [_initial(*self.run, self.run[0].strata) for _ in range(len(self.states), self._threads)]
         # more pieces than threads: one whose core others use as well takes fewer of them
         pieces = 1 if self._threads == 1 else _PIECES * self._threads
         jobs = iter(list(zip(*bounds(number, stop, pieces))))
