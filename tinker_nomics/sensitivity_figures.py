@@ -80,7 +80,8 @@ def tornado_of(report: SensitivityReport, output: str) -> Figure:
     choices = report.config.provenance.choices
     name = choices.get("recipe") or "a run of your own"
     model = choices.get("model") or "a model of your own"
-    title = f"What moves {output} of {name} on {model}, {report.config.cluster.gpus:g} x {choices.get('chip')}"
+    chip = choices.get("chip") or "a GPU of your own"
+    title = f"What moves {output} of {name} on {model}, {report.config.cluster.gpus:g} x {chip}"
     panels = [tornado_data(report, role) for role in ("uncertainty", "lever")]
     return tornado_figure(*panels, output=output, title=title, unit=UNITS[output])
 
