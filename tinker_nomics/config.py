@@ -333,7 +333,8 @@ def problems_of(config: Config) -> list[Problem]:
         )
     from .switch_checks import switch_problems
 
-    return problems + _sandbox_problems(config) + _model_problems(config) + switch_problems(config)
+    problems += _sandbox_problems(config) + _model_problems(config)
+    return problems + switch_problems(config, sound=not problems)
 
 
 def _sandbox_problems(config: Config) -> list[Problem]:

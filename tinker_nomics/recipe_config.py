@@ -24,6 +24,7 @@ from .config import (
     Trainer,
     Workload,
     canonical,
+    copy_with,
     problems_of,
 )
 from .editions import DEFAULT_EDITION
@@ -301,7 +302,9 @@ def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, tr
         evaluation=part(Evaluation, "evaluation"),
     )
     named = {problem.path for problem in gathering.problems}
-    problems = gathering.problems + [problem for problem in problems_of(config) if problem.path not in named]
+    # what could not be looked up has stand-ins, of which nothing but bounds can be asked
+    asked = copy_with(config, {"assumptions": Assumptions()}) if named else config
+    problems = gathering.problems + [problem for problem in problems_of(asked) if problem.path not in named]
     if problems:
         raise ConfigError(problems)
     return config

@@ -16,14 +16,18 @@ _NEEDED_BESIDES = {"model.kv_bytes_per_token": "kv_bytes", "model.lora_parameter
 _OF_LORA = ("model.lora_parameters_per_rank", "model.lora_used_per_rank")
 
 
-def switch_problems(config: Config) -> list[Problem]:
-    """Every figure that a switch needs and the configuration lacks; then whether the run fits on its GPUs."""
+def switch_problems(config: Config, sound: bool = True) -> list[Problem]:
+    """Every figure that a switch needs and the configuration lacks; then whether the run fits on its GPUs.
+
+    Args:
+        sound: whether all values are within their bounds; what fits is asked only then.
+    """
     missing = {path: on for path, on in _needed(config) if _value(config, path) is None}
     problems = _missing_model_figures(config, missing)
     problems += [_missing(path, on) for path, on in missing.items() if not path.startswith("model.")]
     empty = _split(config)
     problems += _cached_price(config) + _windows(config) + empty
-    if not missing and not empty and config.assumptions.itemised_memory is True:
+    if sound and not missing and not empty and config.assumptions.itemised_memory is True:
         from .placement_checks import placement_problems
 
         problems += placement_problems(config)
