@@ -179,3 +179,16 @@ def test_nothing_costs_the_same_as_nothing():
     prices = ("cluster.price_per_gpu_hour", "prices.prefill", "prices.sample", "prices.train")
     free = tn.replace(hand_config(), dict.fromkeys(prices, 0))
     assert "both cost the same" in tn.sensitivity(free).table()
+
+
+@pytest.mark.parametrize("rent", [{}, {"cluster.price_per_gpu_hour": 20.0}])
+@pytest.mark.parametrize("provider", [None, "RunPod secure"])
+def test_a_neighbouring_row_is_what_a_sweep_over_it_says(rent, provider):
+    config = tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions="published", provider=provider, overrides=rent
+    )
+    rows = tn.sensitivity(config).choices
+    assert {row.choice for row in rows} == {"chip", "model"}
+    for row in rows:
+        batch = tn.sweep(config, {row.choice: [row.name]}, outputs=list(OUTPUTS))
+        assert {name: pytest.approx(float(batch[name][0]), rel=1e-12) for name in OUTPUTS} == row.outputs, row.name

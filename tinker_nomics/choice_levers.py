@@ -34,12 +34,16 @@ class Alternative:
 
 
 def alternatives(config: Config, model: LocalModel) -> tuple[Alternative, ...]:
-    """The next chip and the next model down and up for which the catalog has every figure, at the run's date."""
+    """The next chip and the next model down and up for which the catalog has every figure, at the run's date.
+
+    As in a sweep, a choice brings every figure of its rows but those that the run overrides, and its rent is the asked
+    provider's, else the median.
+    """
     choices = config.provenance.choices
     date = choices.get("prices")
     found: list[Alternative] = []
     if date and choices.get("chip"):
-        figures = ((chip.id, _chip_values(chip, date)) for chip in catalog.chips())
+        figures = ((chip.id, _chip_values(chip, date, choices.get("provider"))) for chip in catalog.chips())
         found += _neighbours(config, model, "chip", choices["chip"], figures, "cluster.chip.bandwidth")
     if date and choices.get("model"):
         rows = ((row.id, _model_values(row, date)) for row in catalog.models())
@@ -47,13 +51,13 @@ def alternatives(config: Config, model: LocalModel) -> tuple[Alternative, ...]:
     return tuple(found)
 
 
-def _chip_values(chip: Any, date: str) -> dict[str, float | None] | None:
+def _chip_values(chip: Any, date: str, provider: str | None) -> dict[str, float | None] | None:
     values: dict[str, float | None] = {
         path: getattr(chip, path.split(".")[-1]) for path in registry() if path.startswith("cluster.chip.")
     }
     if None in values.values():
         return None
-    return _or_none(lambda: values | {"cluster.price_per_gpu_hour": catalog.rent(chip.id, date).usd_per_hour})
+    return _or_none(lambda: values | {"cluster.price_per_gpu_hour": catalog.rent(chip.id, date, provider).usd_per_hour})
 
 
 def _model_values(row: Any, date: str) -> dict[str, float | None] | None:
@@ -92,7 +96,7 @@ def _neighbours(
         name, values = min(beyond, key=lambda row: abs(row[1][order] - here))  # type: ignore[operator]
         row = model.base.copy()
         for path, value in values.items():
-            if path in model.paths:
+            if path in model.paths and path not in config.provenance.overridden:
                 row[model.paths.index(path)] = value
         outputs = model.outputs(row[None])[0][0]
         found.append(Alternative(choice, name, side, dict(zip(OUTPUTS, map(float, np.asarray(outputs))))))

@@ -168,8 +168,9 @@ def _choices(report: SensitivityReport) -> str:
         tinker, own = row.outputs["tinker.total"], row.outputs["self_hosted.total"]
         rows.append([f"{row.choice}: {row.name} for {chosen}", show(tinker, "USD"), show(own, "USD"),
                      f"{row.outputs['self_hosted.hours']:,.2f} h"])
-    header = ["", "Tinker", "own GPUs", "time"]
-    return "choices: the next row of the catalog down and up\n" + table(rows, header, "lrrr", indent=2)
+    kept = [path for path in report.config.provenance.overridden if path.startswith(("model.", "prices.", "cluster."))]
+    title = "choices: the next row of the catalog down and up" + ("; what this run overrides stays" if kept else "") + "\n"
+    return title + table(rows, ["", "Tinker", "own GPUs", "time"], "lrrr", indent=2)
 
 
 def _branch(row: Switch) -> str:
