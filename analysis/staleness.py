@@ -32,7 +32,8 @@ CLAIMS = (
 def configurations() -> dict[str, tn.Config]:
     """Each recipe on its default model, with what it does not state set here."""
     return {
-        name: tn.Config.from_recipe(name, chip="h100-sxm", gpus=8, prices="2026-10-07", sandbox="none", overrides=values)
+        name: tn.Config.from_recipe(name, chip="h100-sxm", gpus=8, prices="2026-10-07", sandbox="none",
+                                       assumptions="published", overrides=values)
         for name, values in STATED_HERE.items()
     }
 

@@ -31,10 +31,11 @@ OUTPUTS = ("tinker.total", "difference.total")
 def configuration(recipe: str) -> tuple[tn.Config, list[str]]:
     """The recipe's configuration, and the paths that a stand-in had to fill."""
     try:
-        return tn.Config.from_recipe(recipe), []
+        return tn.Config.from_recipe(recipe, assumptions="published"), []
     except tn.ConfigError as error:
         filled = [problem.path for problem in error.problems]
-        return tn.Config.from_recipe(recipe, overrides={path: STAND_INS[path] for path in filled}), filled
+        given = {path: STAND_INS[path] for path in filled}
+        return tn.Config.from_recipe(recipe, assumptions="published", overrides=given), filled
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ OUTPUTS = ("tinker.total", "self_hosted.total", "self_hosted.hours", "memory.wei
 
 @pytest.fixture(scope="module")
 def config() -> tn.Config:
-    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B")
+    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", assumptions="published")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,9 @@ from tinker_nomics.errors import TinkerNomicsError
 
 
 def worked(**more):
-    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05", **more)
+    return tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05", **{"assumptions": "published", **more}
+    )
 
 
 def test_the_readme_run_without_growth_costs_80_dollars():
@@ -22,7 +24,7 @@ def test_the_readme_run_without_growth_costs_80_dollars():
 
 
 def test_names_are_forgiven_case_and_the_part_before_the_slash():
-    config = tn.Config.from_recipe("MATH_RL", model="qwen3-8b", chip="H100-SXM", prices="2026-01-05")
+    config = tn.Config.from_recipe("MATH_RL", model="qwen3-8b", chip="H100-SXM", prices="2026-01-05", assumptions="published")
     assert config.provenance.choices["model"] == "Qwen/Qwen3-8B"
     assert config.to_dict() == worked().to_dict()
 
@@ -66,7 +68,7 @@ def test_what_a_recipe_does_not_state_is_asked_for_at_once():
         "sandbox.seconds",
     }
     overrides = {"workload.prompt_tokens": 2000, "workload.steps": 50, "sandbox.seconds": 60}
-    estimate = tn.estimate(tn.Config.from_recipe("harbor_rl", overrides=overrides))
+    estimate = tn.estimate(tn.Config.from_recipe("harbor_rl", overrides=overrides, assumptions="published"))
     assert estimate.tinker.sandbox > 0 and estimate.tinker.sandbox == estimate.self_hosted.sandbox
 
 
@@ -100,7 +102,8 @@ def test_own_rows_come_from_toml(tmp_path):
     assert (config.prices.prefill, config.prices.sample, config.prices.train) == (0.1, 0.2, 0.3)
     chip = tn.catalog.chip("h100-sxm")
     (tmp_path / "chip.toml").write_text(chip.to_toml())
-    own = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=str(tmp_path / "chip.toml"))
+    own = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05",
+                                chip=str(tmp_path / "chip.toml"), assumptions="published")
     assert own.to_dict() == worked().to_dict()
 
 

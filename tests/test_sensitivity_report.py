@@ -17,7 +17,7 @@ from tinker_nomics.sensitivity_figures import tornado_data
 
 @pytest.fixture(scope="module")
 def config():
-    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05")
+    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", assumptions="published")
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,8 @@ def test_levers_and_uncertainties_are_never_one_ranking(report):
 
 def test_neighbouring_rows_of_the_catalog(report, config):
     chips = {row.side: row for row in report.choices if row.choice == "chip"}
-    up = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=chips[1].name)
+    up = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=chips[1].name,
+                               assumptions="published")
     assert up.cluster.chip.bandwidth > config.cluster.chip.bandwidth
     assert chips[1].outputs["self_hosted.total"] == pytest.approx(tn.estimate(up).self_hosted.total, rel=1e-12)
 

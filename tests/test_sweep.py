@@ -171,7 +171,8 @@ def test_an_on_policy_kind_and_a_staleness_bound_are_refused():
 
 @pytest.fixture(scope="module")
 def from_catalog() -> tn.Config:
-    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05")
+    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05",
+                                 assumptions="published")
 
 
 CATALOG_AXES = {
@@ -187,7 +188,7 @@ def test_choices_are_rows_of_the_catalog(from_catalog):
     assert batch.shape == (2, 2, 2, 2)
     for place, (model, chip, prices, steps) in zip(np.ndindex(2, 2, 2, 2), _points(batch)):
         config = tn.Config.from_recipe(
-            "math_rl", model=model, chip=chip, gpus=8, prices=prices, overrides={"workload.steps": steps}
+            "math_rl", model=model, chip=chip, gpus=8, prices=prices, assumptions="published", overrides={"workload.steps": steps}
         )
         for name, value in by_path(tn.estimate(config)).items():
             assert batch[name][place] == pytest.approx(value, rel=1e-12, abs=1e-6), (name, model, chip, prices)
