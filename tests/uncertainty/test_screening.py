@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from known_functions import G_INPUTS, ISHIGAMI, ISHIGAMI_INPUTS, PRODUCT, PRODUCT_INPUTS, G, ishigami, product, sobol_g
@@ -99,8 +98,3 @@ def test_given_data_agrees_with_sobol_indices_and_survives_bad_rows():
 
 def _three():
     return {"a": Normal(0.0, 1.0), "b": Normal(0.0, 1.0), "c": Normal(0.0, 1.0)}
-
-
-def test_whole_numbers_reach_the_function():
-    seen = monte_carlo(lambda x: jnp.abs(x["n"] - jnp.round(x["n"])), {"n": Uniform(1.0, 8.0)}, 2**8, integers=["n"])
-    assert seen.maximum.value == 0.0
