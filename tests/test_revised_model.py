@@ -15,6 +15,7 @@ from tinker_nomics import cost_model, own_run
 from tinker_nomics.assumptions import SWITCHES, Assumptions
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import Config, get, set_paths
+from tinker_nomics.one_shot import one_shot
 from tinker_nomics.outputs import UNITS, by_path
 from tinker_nomics.parameters import registry
 
@@ -123,8 +124,7 @@ def slopes():
         estimate = cost_model.evaluate(jax.tree.unflatten(structure, list(vector)))
         return jnp.stack([jnp.asarray(estimate[name]) for name in TOTALS])
 
-    quick = {"xla_backend_optimization_level": 0}  # compiling is what takes long here
-    return config, jax.jit(jax.jacrev(outputs), compiler_options=quick), jax.jit(outputs, compiler_options=quick)
+    return config, one_shot(jax.jacrev(outputs)), one_shot(outputs)  # compiling is what takes long here
 
 
 @pytest.mark.parametrize("name", SWITCH_VALUES)
@@ -215,7 +215,7 @@ def test_what_an_edition_does_not_read_changes_nothing():
             estimate = cost_model.evaluate(jax.tree.unflatten(structure, list(vector)))
             return jnp.stack([jnp.asarray(estimate[name]) for name in TOTALS])
 
-        program = jax.jit(jax.vmap(totals), compiler_options={"xla_backend_optimization_level": 0})
+        program = one_shot(jax.vmap(totals))
         paths = [path for path in registry() if get(config, path) is not None]
         unread = [place for place, path in enumerate(paths) if not registry()[path].read_by(config.assumptions)]
         rows = np.repeat(np.array(leaves)[None], len(unread) + 1, axis=0)

@@ -16,6 +16,7 @@ from .config import Config, copy_with, get, set_paths
 from .cost_model import evaluate, read_leaves
 from .declared_ranges import HIGH, LOW, declared_distributions
 from .notes import notes_of
+from .one_shot import one_shot
 from .outputs import Estimate
 from .own_run import has_steps
 from .parameters import registry
@@ -90,8 +91,7 @@ def _program(structure: Any) -> tuple[Any, list[Any]]:
         shapes[:] = [shape]
         return jnp.stack([jnp.asarray(value) for value in values])
 
-    # it runs once and is compiled for that: at a higher level compiling takes longer than it ever gains
-    flat = jax.jit(jax.vmap(model), compiler_options={"xla_backend_optimization_level": 0})
+    flat = one_shot(jax.vmap(model))
     return (lambda rows: flat(rows[:, read])), shapes
 
 

@@ -18,6 +18,7 @@ from .config import Config, copy_with, problems_of
 from .cost_model import evaluate
 from .deviations import BY_SWITCH, Deviation
 from .errors import ConfigError
+from .one_shot import one_shot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,7 +157,7 @@ def _program(structure: Any, free: tuple[str, ...]) -> Any:
 
         return jax.lax.map(one, on, batch_size=_BLOCK)
 
-    return jax.jit(totals)
+    return one_shot(totals)
 
 
 def _corner(totals: np.ndarray, free: tuple[str, ...], on: tuple[str, ...]) -> tuple[float, float]:

@@ -14,6 +14,7 @@ import numpy as np
 from .boundary import x64
 from .config import Config, get
 from .cost_model import evaluate
+from .one_shot import one_shot
 from .parameters import Parameter, registry
 from .report_outputs import OUTPUTS
 
@@ -39,9 +40,7 @@ def _programs(structure: Any) -> tuple[Any, Any, tuple[str, ...]]:
     with x64():
         vector = jax.ShapeDtypeStruct((structure.num_leaves,), np.float64)
         estimate = jax.eval_shape(lambda v: evaluate(jax.tree.unflatten(structure, list(v))), vector)
-    # slopes run once a report: compiling them takes longer than they do
-    once = jax.jit(jax.vmap(slopes), compiler_options={"xla_backend_optimization_level": 0})
-    return jax.jit(jax.vmap(flat)), once, tuple(sorted(estimate.branches))
+    return jax.jit(jax.vmap(flat)), one_shot(jax.vmap(slopes)), tuple(sorted(estimate.branches))
 
 
 class LocalModel:
