@@ -17,7 +17,7 @@ from tinker_nomics.errors import TinkerNomicsError
 
 ROOT = Path(__file__).parents[1]
 COMMAND = ["monte-carlo", "math_rl", "--model", "Qwen/Qwen3-8B", "--samples", "1e5", "--budget", "200", "--uncertain",
-           "workload.length_growth=lognormal(1.1,1.5,3.0)", "--quiet"]
+           "workload.length_growth=lognormal(1.1,1.5,3.0)", "--quiet", "--assumptions", "published"]
 
 
 @pytest.fixture(autouse=True)
