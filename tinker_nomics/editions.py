@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 EDITIONS = ("published", "revised")
-DEFAULT_EDITION = "published"  # of Config.from_recipe, of configurations in TOML and of the command line
+DEFAULT_EDITION = "revised"  # of Config.from_recipe, of configurations in TOML and of the command line
