@@ -90,8 +90,10 @@ def print_verdict(published: np.ndarray, revised: np.ndarray, families: Sequence
     groups = {family: np.array([other == family for other in families]) for family in dict.fromkeys(families)}
     worse = [family for family, mine in groups.items() if np.median(new[mine]) > np.median(old[mine])]
     half = np.median(new) <= np.median(old) / 2
-    print(f"\nmedian error {np.median(new):.1%} against {np.median(old):.1%} of the published edition: "
-          f"{'at most' if half else 'more than'} half; worse for {', '.join(worse) or 'no model'}")
+    print(
+        f"\nmedian error {np.median(new):.1%} against {np.median(old):.1%} of the published edition: "
+        f"{'at most' if half else 'more than'} half; worse for {', '.join(worse) or 'no model'}"
+    )
     print(f"so the default edition is {'revised' if half and not worse else 'published'}")
 
 
@@ -128,8 +130,10 @@ def print_bracket(row: MeasuredStep, times: Seconds, published: np.ndarray) -> N
     total = np.asarray(times.total)
     middle = float(np.exp(np.mean(np.log(total))))
     print(f"\n{row.id}: measured {row.step_seconds:.1f} s; missing {', '.join(row.missing)}")
-    print(f"  revised {total.min():.0f}-{total.max():.0f} s over {len(total)} corners, middle {middle:.0f} "
-          f"(x{middle / row.step_seconds:.2f}); published {published.min():.0f}-{published.max():.0f} s")
+    print(
+        f"  revised {total.min():.0f}-{total.max():.0f} s over {len(total)} corners, middle {middle:.0f} "
+        f"(x{middle / row.step_seconds:.2f}); published {published.min():.0f}-{published.max():.0f} s"
+    )
     if row.phases:
         known = dict(row.phases)
         parts = {"rollout": times.rollout, "train + logprob": times.train, "update_weights": times.sync}
@@ -153,9 +157,18 @@ def print_joint_range(model: RevisedSteps, measured: np.ndarray, usable: np.ndar
             other = fit(model, measured, usable, start, fixed=index)
             c = named(other.vector)
             error = model.log_seconds(other.vector)[usable] - np.log(measured[usable])
-            rows.append([f"{name} = {value:g}", f"{c['decode_efficiency']:.2f}", f"{c['mfu_dense']:.2f}",
-                         f"{c['mfu_moe']:.3f}", f"{c['mfu_power']:+.2f}", f"{c['block_seconds'] * 1e6:.0f}",
-                         f"{c['token_seconds'] * 1e6:.0f}", f"{np.sqrt(np.mean(error**2)):.3f}"])
+            rows.append(
+                [
+                    f"{name} = {value:g}",
+                    f"{c['decode_efficiency']:.2f}",
+                    f"{c['mfu_dense']:.2f}",
+                    f"{c['mfu_moe']:.3f}",
+                    f"{c['mfu_power']:+.2f}",
+                    f"{c['block_seconds'] * 1e6:.0f}",
+                    f"{c['token_seconds'] * 1e6:.0f}",
+                    f"{np.sqrt(np.mean(error**2)):.3f}",
+                ]
+            )
     header = ["held", "efficiency", "MFU dense", "MFU MoE", "power", "us/block", "us/token", "rms of ln ratio"]
     print(table(rows, header, "lrrrrrrr"))
 
@@ -199,14 +212,41 @@ def main() -> None:
         by_row = left_out(model, measured, usable, [row.id for row in rows], found.vector)
         by_model = left_out(model, measured, usable, families, found.vector)
         brackets = bracketed(open_rows, found.vector)
-        print(table(
-            [[row.id, f"{m:.1f}", f"{p:.1f}", f"{p / m:.2f}", f"{a:.1f}", f"{a / m:.2f}", f"{b:.1f}", f"{b / m:.2f}"]
-             for row, m, p, a, b in zip(rows, measured, published, by_row, by_model, strict=True)],
-            ["step (seconds)", "measured", "published", "ratio", "row left out", "ratio", "model left out", "ratio"],
-            "lrrrrrrr"))
+        print(
+            table(
+                [
+                    [
+                        row.id,
+                        f"{m:.1f}",
+                        f"{p:.1f}",
+                        f"{p / m:.2f}",
+                        f"{a:.1f}",
+                        f"{a / m:.2f}",
+                        f"{b:.1f}",
+                        f"{b / m:.2f}",
+                    ]
+                    for row, m, p, a, b in zip(rows, measured, published, by_row, by_model, strict=True)
+                ],
+                [
+                    "step (seconds)",
+                    "measured",
+                    "published",
+                    "ratio",
+                    "row left out",
+                    "ratio",
+                    "model left out",
+                    "ratio",
+                ],
+                "lrrrrrrr",
+            )
+        )
         print("\nbf16 rows, predicted over measured:")
-        for title, predicted in (("published", published), ("revised, fitted on all", fitted),
-                                 ("revised, row left out", by_row), ("revised, model left out", by_model)):
+        for title, predicted in (
+            ("published", published),
+            ("revised, fitted on all", fitted),
+            ("revised, row left out", by_row),
+            ("revised, model left out", by_model),
+        ):
             print(f"  {title:26s} {summary(predicted[usable] / measured[usable])}")
         print("fp8 rows, never fitted:")
         for title, predicted in (("published", published), ("revised", fitted)):
@@ -216,8 +256,11 @@ def main() -> None:
             mine = usable & np.array([other == family for other in families])
             errors = [np.median(np.abs(p[mine] / measured[mine] - 1)) for p in (published, by_row, by_model)]
             print(f"  {family:36s} {mine.sum():3d} rows " + "".join(f"{error:8.1%}" for error in errors))
-        print_verdict(published[usable] / measured[usable], by_row[usable] / measured[usable],
-                      [family for family, use in zip(families, usable, strict=True) if use])
+        print_verdict(
+            published[usable] / measured[usable],
+            by_row[usable] / measured[usable],
+            [family for family, use in zip(families, usable, strict=True) if use],
+        )
         for bracket in brackets:
             print_bracket(*bracket)
         print_joint_range(model, measured, usable, found)

@@ -1,7 +1,7 @@
 """Fit the finite-batch width of the discarded share to the simulated queue, and state the error over the grid.
 
-    python analysis/fit_staleness_queue.py            print the fit
-    python analysis/fit_staleness_queue.py --write    and write it to tinker_nomics/formulas/fitted.toml
+python analysis/fit_staleness_queue.py            print the fit
+python analysis/fit_staleness_queue.py --write    and write it to tinker_nomics/formulas/fitted.toml
 """
 
 from __future__ import annotations

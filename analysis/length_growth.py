@@ -30,16 +30,24 @@ def main() -> None:
     args = parser.parse_args()
     rows, curves = [], {}
     for recipe, values in STATED_HERE.items():
-        config = tn.Config.from_recipe(recipe, prices="2026-10-07", sandbox="none", assumptions=args.assumptions,
-                                       overrides=values)
+        config = tn.Config.from_recipe(
+            recipe, prices="2026-10-07", sandbox="none", assumptions=args.assumptions, overrides=values
+        )
         planned = tn.estimate(tn.replace(config, {"workload.length_growth": 1.0}))
         result = tn.monte_carlo(config, {"workload.length_growth": GROWTH}, samples=int(args.samples), seed=0)
         for output, side in SIDES.items():
             plan = planned[output]
             over = [result.quantile(output, p) for p in SHARES]
             errors = [result.quantile_error(output, p) for p in SHARES]
-            rows.append([recipe, side, f"${plan:,.2f}", f"${result.mean[output]:,.2f}",
-                         *(f"{value / plan:.3f} ±{error / plan:.0e}" for value, error in zip(over, errors))])
+            rows.append(
+                [
+                    recipe,
+                    side,
+                    f"${plan:,.2f}",
+                    f"${result.mean[output]:,.2f}",
+                    *(f"{value / plan:.3f} ±{error / plan:.0e}" for value, error in zip(over, errors)),
+                ]
+            )
             p = np.linspace(0.001, 0.999, 400)
             curves[recipe, output] = ([result.quantile(output, share) / plan for share in p], 1 - p)
     header = ["recipe", "side", "planned", "mean", *(f"P{100 * share:g} / planned" for share in SHARES)]
@@ -48,7 +56,9 @@ def main() -> None:
     for name, values in STATED_HERE.items():
         if values:
             print(f"\n{name}: " + ", ".join(f"{path} = {value:g}" for path, value in values.items()), end="")
-    print("\n\nTinker's rollout and training bills grow with length itself; prefill of later turns grows with what earlier")
+    print(
+        "\n\nTinker's rollout and training bills grow with length itself; prefill of later turns grows with what earlier"
+    )
     print("turns wrote, and on own GPUs longer contexts also slow decoding: so the own bill can grow by more.")
     save_figure(figure(curves), args, "length_growth.png")
 

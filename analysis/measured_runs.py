@@ -15,9 +15,9 @@ import jax
 import numpy as np
 
 from tinker_nomics import catalog
+from tinker_nomics.architectures.model_figures import model_figures
 from tinker_nomics.config import ChipFigures
 from tinker_nomics.formulas.figures import ModelFigures
-from tinker_nomics.model_figures import model_figures
 
 PATH = Path(__file__).parent / "measured_runs.toml"
 
@@ -125,8 +125,10 @@ def chip_columns(rows: Sequence[MeasuredStep]) -> ChipFigures:
     """The rows' chips, stacked; memory as the driver reports it where the table says."""
     chips = [catalog.chip(row.chip) for row in rows]
     reported = _table()["memory"]
-    memory = [reported[row.chip]["bytes"] if row.chip in reported else chip.memory_bytes
-              for row, chip in zip(rows, chips, strict=True)]
+    memory = [
+        reported[row.chip]["bytes"] if row.chip in reported else chip.memory_bytes
+        for row, chip in zip(rows, chips, strict=True)
+    ]
     return ChipFigures(
         np.array([chip.bandwidth for chip in chips], dtype=np.float64),
         np.array(memory, dtype=np.float64),

@@ -32,8 +32,15 @@ CLAIMS = (
 def configurations() -> dict[str, tn.Config]:
     """Each recipe on its default model, with what it does not state set here."""
     return {
-        name: tn.Config.from_recipe(name, chip="h100-sxm", gpus=8, prices="2026-10-07", sandbox="none",
-                                       assumptions="published", overrides=values)
+        name: tn.Config.from_recipe(
+            name,
+            chip="h100-sxm",
+            gpus=8,
+            prices="2026-10-07",
+            sandbox="none",
+            assumptions="published",
+            overrides=values,
+        )
         for name, values in STATED_HERE.items()
     }
 
@@ -52,8 +59,14 @@ def main() -> None:
         gain = hours[0] / hours
         curves[name] = gain
         rows.append(
-            [name, f"{rollout[0]:.2f} h", f"{train[0]:.2f} h", f"{rollout[0] / train[0]:.2f}",
-             *(f"{value:.2f}" for value in gain), f"{speedup[1]:.2f}"]
+            [
+                name,
+                f"{rollout[0]:.2f} h",
+                f"{train[0]:.2f} h",
+                f"{rollout[0] / train[0]:.2f}",
+                *(f"{value:.2f}" for value in gain),
+                f"{speedup[1]:.2f}",
+            ]
         )
     header = ["recipe", "rollout", "train", "ratio", *(f"k={k:g}" for k in BOUNDS), "overlap k=1"]
     print("hours at k = 0 over hours at k (published edition, 8 x H100)\n")

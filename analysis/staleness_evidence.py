@@ -27,6 +27,7 @@ PRICE_DATE = "2026-01-05"
 def spread_for(rho: float, batch: float, share: float, bound: float = 1.0) -> float | None:
     """The coefficient of variation of group times at which the queue discards `share`; None where none does."""
     with x64():
+
         def excess(variation: float) -> float:
             return float(discarded_share(rho, bound, batch, variation)) - share
 
@@ -45,15 +46,20 @@ def main() -> None:
         print(f"  G = {group:2d} (B = {batch:g}): {words}")
     with x64():
         least = [float(discarded_share(rho, 1.0, 32.0, 0.02)) for rho in (0.05, 0.1, 0.2)]
-    print("with groups of equal length it discards about rho/2: " + ", ".join(f"{value:.3f}" for value in least)
-          + " at rho 0.05, 0.1, 0.2")
+    print(
+        "with groups of equal length it discards about rho/2: "
+        + ", ".join(f"{value:.3f}" for value in least)
+        + " at rho 0.05, 0.1, 0.2"
+    )
     print("so the rules of Tinker's queue give 2.3 % at k = 1 only if training takes under 5 % of a group's time;")
     print("what Marin's engines do once the lag is used up (Tinker's workers go on) is not stated there.")
     tokens = RESPONSES * RESPONSE_TOKENS
     price = catalog.price("Qwen/Qwen3-4B-Instruct-2507", PRICE_DATE)
     sampled, trained = tokens * price.sample / 1e6, tokens * price.train / 1e6
-    print(f"\nJustTinker's first run: {tokens / 1e6:.0f}M tokens: {sampled:.1f} USD sampled, at most {trained:.1f} USD "
-          "trained (positive advantages only):")
+    print(
+        f"\nJustTinker's first run: {tokens / 1e6:.0f}M tokens: {sampled:.1f} USD sampled, at most {trained:.1f} USD "
+        "trained (positive advantages only):"
+    )
     print(f"{sampled / 150:.2f}-{(sampled + trained) / 150:.2f} of the 150 USD that bound all its runs together")
 
 

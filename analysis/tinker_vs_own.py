@@ -40,16 +40,36 @@ def main() -> None:
     rows, curves = [], {}
     for recipe, values in RECIPES.items():
         for chip in CHIPS:
-            config = tn.Config.from_recipe(recipe, model="Qwen/Qwen3-8B", chip=chip, gpus=8, prices=args.prices,
-                                           assumptions=args.assumptions, sandbox="none", overrides=values)
+            config = tn.Config.from_recipe(
+                recipe,
+                model="Qwen/Qwen3-8B",
+                chip=chip,
+                gpus=8,
+                prices=args.prices,
+                assumptions=args.assumptions,
+                sandbox="none",
+                overrides=values,
+            )
             rent, mfu = break_even(config)
             curves[recipe, chip] = (rent, config.cluster.price_per_gpu_hour, mfu)
             estimate = tn.estimate(config)
             verdict = "own" if estimate.difference.total < 0 else "Tinker"
-            rows.append([recipe, chip, f"${config.cluster.price_per_gpu_hour:.2f}/h", f"${estimate.tinker.total:,.0f}",
-                         f"${estimate.self_hosted.total:,.0f}", verdict,
-                         f"{mfu:.3f}" if mfu else ("always" if (rent > config.cluster.price_per_gpu_hour).all() else "never")])
-    print(f"Qwen3-8B on 8 GPUs, prices of {args.prices}, edition {args.assumptions}, MFU 0.10 in the two cost columns\n")
+            rows.append(
+                [
+                    recipe,
+                    chip,
+                    f"${config.cluster.price_per_gpu_hour:.2f}/h",
+                    f"${estimate.tinker.total:,.0f}",
+                    f"${estimate.self_hosted.total:,.0f}",
+                    verdict,
+                    f"{mfu:.3f}"
+                    if mfu
+                    else ("always" if (rent > config.cluster.price_per_gpu_hour).all() else "never"),
+                ]
+            )
+    print(
+        f"Qwen3-8B on 8 GPUs, prices of {args.prices}, edition {args.assumptions}, MFU 0.10 in the two cost columns\n"
+    )
     print(table(rows, ["recipe", "chip", "rent", "Tinker", "own", "cheaper", "own wins from MFU"], "llrrrlr"))
     save_figure(figure(curves), args, "tinker_vs_own.png")
 
@@ -76,7 +96,9 @@ def figure(curves: dict):
         axes.set_title(recipe, loc="left")
     panels[0].set_ylabel("rent at which both cost the same [USD per GPU-hour]")
     panels[1].legend(frameon=False, loc="lower right", title="chip (its rent)")
-    drawn.suptitle("Own GPUs win right of the dot: the break-even rent lies above what the chip rents for", x=0.01, ha="left")
+    drawn.suptitle(
+        "Own GPUs win right of the dot: the break-even rent lies above what the chip rents for", x=0.01, ha="left"
+    )
     return drawn
 
 

@@ -42,7 +42,12 @@ PEER_CHUNKS = tuple(1 << power for power in (12, 14, 16))
 def ours(samples: int) -> MonteCarlo:
     """Our run, percentiles included."""
     found = monte_carlo(
-        report_outputs, INPUTS, samples, base=hand_config(), outputs=FOLLOWED, events=["difference.total < 0"],
+        report_outputs,
+        INPUTS,
+        samples,
+        base=hand_config(),
+        outputs=FOLLOWED,
+        events=["difference.total < 0"],
         progress=False,
     )
     found.table()
@@ -86,7 +91,9 @@ def race(log2_ours: int, log2_peer: int, rounds: int) -> None:
     rates = {name: [size / 1e6 / spent for spent in best[name]] for name, size in (("ours", many), ("NumPy", few))}
     print(f"first call, with compilation: {first:.2f} s for {many:,} samples")
     for name, size in (("ours", many), ("NumPy", few)):
-        print(f"{name:6s} {rates[name][0]:7.2f} M samples/s, {rates[name][1]:6.2f} M per second of processor time, of {size:,}")
+        print(
+            f"{name:6s} {rates[name][0]:7.2f} M samples/s, {rates[name][1]:6.2f} M per second of processor time, of {size:,}"
+        )
     wall, processor = (rates["ours"][clock] / rates["NumPy"][clock] for clock in range(2))
     print(f"ratio  {wall:7.1f} by wall time, {processor:.1f} by processor time; NumPy in chunks of {chunk}; {load()}")
     found, other, rows = ours(many), peer(few, chunk), []
@@ -115,8 +122,15 @@ def memory(exponents: list[int]) -> None:
         found = json.loads(run.stdout)
         peaks.append(found["peak"])
         rate = 10**exponent / found["wall"] / 1e6
-        rows.append([f"10^{exponent}", f"{found['peak'] / 1e6:.0f} MB", f"{found['wall']:.1f} s", f"{rate:.1f} M/s",
-                     f"{10**exponent / found['processor'] / 1e6:.1f} M/s"])
+        rows.append(
+            [
+                f"10^{exponent}",
+                f"{found['peak'] / 1e6:.0f} MB",
+                f"{found['wall']:.1f} s",
+                f"{rate:.1f} M/s",
+                f"{10**exponent / found['processor'] / 1e6:.1f} M/s",
+            ]
+        )
     print(table(rows, ["samples", "peak memory", "wall time", "rate", "per processor second"], "rrrrr"))
     growth = max(peaks) / min(peaks) - 1
     print(f"each in a process of its own, compilation included; peak memory differs by {100 * growth:.1f} %; {load()}")

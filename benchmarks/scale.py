@@ -31,8 +31,14 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 
 # operations per sample, counted from the formulas: additions, multiplications, comparisons and integer steps as one
 # each, a logarithm or exponential as the 25 that its polynomial takes
-SIMPLE = {"Sobol' points": 10 * 3, "quantiles": 3 * 30 + 4 * 9 + 3 * 2, "logarithms, exponentials": 6 * 25, "formulas": 60,
-          "moments, extremes": 3 * 8, "histograms": 3 * 10}
+SIMPLE = {
+    "Sobol' points": 10 * 3,
+    "quantiles": 3 * 30 + 4 * 9 + 3 * 2,
+    "logarithms, exponentials": 6 * 25,
+    "formulas": 60,
+    "moments, extremes": 3 * 8,
+    "histograms": 3 * 10,
+}
 DIVISIONS, UPDATES = 3 + 4 + 7, 3  # of the rationals, roots, and those of the formulas that are no constants
 # float64 arrays of a chunk that pass through the second-level cache between stages: written once, read once each
 ARRAYS = 10 + 10 + 3 + 2 * 3
@@ -46,7 +52,7 @@ def measured(arguments: argparse.Namespace) -> None:
     import jax
 
     if arguments.processes > 1:
-        from tinker_nomics.cluster import Membership, join
+        from tinker_nomics.cost_distribution.processes import Membership, join
 
         join(Membership(f"127.0.0.1:{arguments.port}", arguments.process, arguments.processes))
     import scale_work
@@ -144,7 +150,9 @@ def peers(samples: int, rounds: int) -> None:
         for _ in range(rounds):
             cpu = time.process_time()
             result = scale_work.ours(samples)
-            _keep(best, spent, "this library", result.samples / result.seconds, time.process_time() - cpu, result.samples)
+            _keep(
+                best, spent, "this library", result.samples / result.seconds, time.process_time() - cpu, result.samples
+            )
             for name, program in (("C -O3", plain), ("C -O3 -ffast-math", fast)):
                 if program is not None:
                     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -158,8 +166,10 @@ def peers(samples: int, rounds: int) -> None:
         print(f"\n{result.samples:,} samples, {threads} threads, best of {rounds} rounds")
         ours, own = best["this library"], spent["this library"]
         for name in best:
-            print(f"{name:20} {best[name] / 1e6:7.1f} M/s  {spent[name] * 1e9:7.1f} ns of CPU per sample;  "
-                  f"this library {ours / best[name]:.2f} x by wall, {spent[name] / own:.2f} x by CPU")
+            print(
+                f"{name:20} {best[name] / 1e6:7.1f} M/s  {spent[name] * 1e9:7.1f} ns of CPU per sample;  "
+                f"this library {ours / best[name]:.2f} x by wall, {spent[name] / own:.2f} x by CPU"
+            )
         if plain is None:
             print("no C compiler here: the C peers are left out")
         for name in ("C -O3", "C -O3 -ffast-math"):
@@ -187,7 +197,7 @@ def _distance(cpu: float, threads: int) -> None:
     traffic, limit = 16.0 * ARRAYS, threads / bound * clock / 1e6
     print(f"""
 Distance to the machine's limit, per sample on one core of {clock / 1e9:.2f} GHz with vectors of {lanes} doubles:
-  simple operations   {simple} ({', '.join(f'{name} {count}' for name, count in SIMPLE.items())})
+  simple operations   {simple} ({", ".join(f"{name} {count}" for name, count in SIMPLE.items())})
                       at two vectors a cycle: {arithmetic:.0f} cycles
   divisions, roots    {DIVISIONS} at 10 cycles a vector, beside the others: {dividing:.0f} cycles
   histogram updates   {UPDATES} scattered additions, one after the other: {UPDATES * 2} cycles

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tinker_nomics as tn
-from tinker_nomics.config_monte_carlo import OCTAVES
+from tinker_nomics.cost_distribution.simulation import OCTAVES
 from tinker_nomics.streaming import SobolPoints
 from tinker_nomics.streaming.histogram import BinnedCounts, Histogram
 
@@ -36,12 +36,24 @@ UNIFORM = {
 }
 INPUTS = (*LOG_NORMAL, *TRIANGULAR, *UNIFORM)
 CONSTANTS = (
-    "workload.prompts_per_step", "workload.rollouts_per_prompt", "workload.steps",
-    "workload.epochs", "workload.turns", "workload.observation_tokens",
-    "workload.recipe_multiplier", "sandbox", "prices.sample",
-    "prices.train", "prices.prefill", "model.weight_bytes",
-    "model.active_parameters", "kv", "flop",
-    "cluster.gpus", "cluster.chip.bandwidth", "cluster.chip.matrix_rate",
+    "workload.prompts_per_step",
+    "workload.rollouts_per_prompt",
+    "workload.steps",
+    "workload.epochs",
+    "workload.turns",
+    "workload.observation_tokens",
+    "workload.recipe_multiplier",
+    "sandbox",
+    "prices.sample",
+    "prices.train",
+    "prices.prefill",
+    "model.weight_bytes",
+    "model.active_parameters",
+    "kv",
+    "flop",
+    "cluster.gpus",
+    "cluster.chip.bandwidth",
+    "cluster.chip.matrix_rate",
 )
 
 

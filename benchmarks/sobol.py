@@ -81,8 +81,10 @@ def main() -> None:
         largest = max(largest, far)
     print(f"\nevaluations of the model: ours {found.evaluations:,}, SALib {peer.evaluations:,}")
     print(f"first call, with compilation: {first:.2f} s")
-    print(f"after it: ours {1e3 * best['ours']:.1f} ms, SALib {best['SALib']:.2f} s: {best['SALib'] / best['ours']:.0f} times as "
-          f"fast, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"after it: ours {1e3 * best['ours']:.1f} ms, SALib {best['SALib']:.2f} s: {best['SALib'] / best['ours']:.0f} times as "
+        f"fast, load {os.getloadavg()[0]:.1f}"
+    )
     parts = ", ".join(f"{name} {spent:.2f} s" for name, spent in peer.seconds.items())
     print(f"SALib's last round: {parts}")
     print(f"largest difference: {largest:.2f} standard errors of the difference ({SIZES:g} are allowed)")

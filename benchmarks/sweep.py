@@ -30,7 +30,7 @@ import tinker_nomics as tn  # noqa: E402
 from tinker_nomics.boundary import x64  # noqa: E402
 from tinker_nomics.cost_model import evaluate  # noqa: E402
 from tinker_nomics.outputs import by_path  # noqa: E402
-from tinker_nomics.sweep_points import GridPoints, within  # noqa: E402
+from tinker_nomics.sweeps.points import GridPoints, within  # noqa: E402
 
 GRID = {
     "workload.prompts_per_step": [8, 16, 32, 64, 96, 128, 192, 256],
@@ -97,8 +97,11 @@ def compare(
     seconds = race({"tinker_nomics": ours, "NumPy": lambda: twin(target)}, rounds)
     rates = {name: points / spent / 1e6 for name, spent in seconds.items()}
     ratio = rates["tinker_nomics"] / rates["NumPy"]
-    print(f"{title:34s} {rates['tinker_nomics']:8.1f} M/s   NumPy {rates['NumPy']:7.1f} M/s at chunks of {target:<7d} "
-          f"{ratio:5.2f} times", flush=True)
+    print(
+        f"{title:34s} {rates['tinker_nomics']:8.1f} M/s   NumPy {rates['NumPy']:7.1f} M/s at chunks of {target:<7d} "
+        f"{ratio:5.2f} times",
+        flush=True,
+    )
 
 
 def grid_race(rounds: int) -> None:
@@ -108,8 +111,14 @@ def grid_race(rounds: int) -> None:
     shape = batch.shape
     leaves = {path: batch._spread(path) for path in GRID}
     twin_out = {name: np.zeros_like(array) for name, array in batch.values.items()}
-    compare(f"grid of {len(batch):,}", len(batch), lambda: tn.sweep(config, GRID, out=batch),
-            lambda target: twin_grid(leaves, shape, target, twin_out), GRID_TARGETS, rounds)
+    compare(
+        f"grid of {len(batch):,}",
+        len(batch),
+        lambda: tn.sweep(config, GRID, out=batch),
+        lambda target: twin_grid(leaves, shape, target, twin_out),
+        GRID_TARGETS,
+        rounds,
+    )
     for name, array in batch.values.items():
         size = np.max(np.abs(twin_out[name]))
         assert np.max(np.abs(array - twin_out[name])) <= 1e-12 * size, name
@@ -132,8 +141,14 @@ def table_race(rows: int, rounds: int) -> None:
     config = hand_config()
     batch = tn.sweep(config, columns, mode="zip")
     twin_out = {name: np.zeros_like(array) for name, array in batch.values.items()}
-    compare(f"table of {rows:,} rows", rows, lambda: tn.sweep(config, columns, mode="zip", out=batch),
-            lambda target: twin_rows(columns, rows, target, twin_out), ROW_TARGETS, rounds)
+    compare(
+        f"table of {rows:,} rows",
+        rows,
+        lambda: tn.sweep(config, columns, mode="zip", out=batch),
+        lambda target: twin_rows(columns, rows, target, twin_out),
+        ROW_TARGETS,
+        rounds,
+    )
 
 
 def scalar_race(rounds: int) -> None:
@@ -162,22 +177,29 @@ def scalar_race(rounds: int) -> None:
         def run() -> None:
             for _ in range(count):
                 call()
+
         return run
 
     with x64():
         for function, argument in ((value, vector), (slope, vector), (everything, batch), (batched_slope, batch)):
             jax.block_until_ready(function(argument))
         tn.estimate(config)
-        seconds = race({
-            "estimate": repeat(lambda: tn.estimate(config)),
-            "estimate, to_dict": repeat(lambda: tn.estimate(config).to_dict()),
-            "value": repeat(lambda: np.asarray(value(vector))),
-            "gradient": repeat(lambda: np.asarray(slope(vector))),
-        }, rounds)
-        batched = race({
-            "everything": lambda: [np.asarray(everything(batch)) for _ in range(20)],
-            "gradient": lambda: [np.asarray(batched_slope(batch)) for _ in range(20)],
-        }, rounds)
+        seconds = race(
+            {
+                "estimate": repeat(lambda: tn.estimate(config)),
+                "estimate, to_dict": repeat(lambda: tn.estimate(config).to_dict()),
+                "value": repeat(lambda: np.asarray(value(vector))),
+                "gradient": repeat(lambda: np.asarray(slope(vector))),
+            },
+            rounds,
+        )
+        batched = race(
+            {
+                "everything": lambda: [np.asarray(everything(batch)) for _ in range(20)],
+                "gradient": lambda: [np.asarray(batched_slope(batch)) for _ in range(20)],
+            },
+            rounds,
+        )
     for name in ("estimate", "estimate, to_dict"):
         print(f"{name:34s} {count / seconds[name]:8,.0f} per second")
     print(f"{'gradient of a total, one point':34s} {seconds['gradient'] / seconds['value']:8.2f} evaluations")

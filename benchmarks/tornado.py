@@ -56,13 +56,21 @@ def main() -> None:
         drawn = time.perf_counter()
         times.append(1e3 * (computed - started))
         rows.append(
-            [recipe.name, f"${report.outputs['tinker.total']:,.2f}", f"${report.outputs['self_hosted.total']:,.2f}",
-             f"{times[-1]:.1f} ms", f"{1e3 * (drawn - computed):.0f} ms", ", ".join(filled)]
+            [
+                recipe.name,
+                f"${report.outputs['tinker.total']:,.2f}",
+                f"${report.outputs['self_hosted.total']:,.2f}",
+                f"{times[-1]:.1f} ms",
+                f"{1e3 * (drawn - computed):.0f} ms",
+                ", ".join(filled),
+            ]
         )
     print(f"{len(rows)} recipes, {len(OUTPUTS)} pictures each, in {args.out}\n")
     print(table(rows, ["recipe", "Tinker", "8 x H100", "report", "pictures", "stand-ins for"], "lrrrrl"))
-    print(f"\nthe first report holds the compilation ({times[0]:.0f} ms), and so does the first of each further structure (a "
-          f"fee, an absent adapter); the median of all is {median(times):.1f} ms")
+    print(
+        f"\nthe first report holds the compilation ({times[0]:.0f} ms), and so does the first of each further structure (a "
+        f"fee, an absent adapter); the median of all is {median(times):.1f} ms"
+    )
 
 
 if __name__ == "__main__":

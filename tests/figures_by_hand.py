@@ -11,10 +11,10 @@ import jax
 import numpy as np
 
 from tinker_nomics import catalog
+from tinker_nomics.architectures.model_figures import model_figures
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import ChipFigures
 from tinker_nomics.formulas.figures import ClusterFigures, ModelFigures
-from tinker_nomics.model_figures import model_figures
 
 H100 = ChipFigures(bandwidth=3.35e12, memory_bytes=80e9, matrix_rate=989e12)
 
@@ -29,8 +29,14 @@ def figures(name: str) -> ModelFigures:
 def cluster(**changes: Any) -> ClusterFigures:
     """Eight H100s whose engine reaches its roof and adds nothing."""
     base = ClusterFigures(
-        chip=H100, gpus=8.0, tensor_parallel=1.0, engine_memory_fraction=0.9, decode_efficiency=1.0,
-        block_seconds=0.0, token_seconds=0.0, prefill_efficiency=0.5,
+        chip=H100,
+        gpus=8.0,
+        tensor_parallel=1.0,
+        engine_memory_fraction=0.9,
+        decode_efficiency=1.0,
+        block_seconds=0.0,
+        token_seconds=0.0,
+        prefill_efficiency=0.5,
     )
     return replace(base, **changes)
 

@@ -95,7 +95,9 @@ def kv_bytes(v: Values, switches=frozenset(), ops: Ops = PLAIN):
     context = decode_context(v)
     window = v.get("model.window")
     seen = context if window is None else ops.pick(context < window, context, window)
-    windowed = (v.get("model.window_kv_bytes_per_token") or 0.0) if ops is PLAIN else v["model.window_kv_bytes_per_token"]
+    windowed = (
+        (v.get("model.window_kv_bytes_per_token") or 0.0) if ops is PLAIN else v["model.window_kv_bytes_per_token"]
+    )
     state = (v.get("model.state_bytes_per_sequence") or 0.0) if ops is PLAIN else v["model.state_bytes_per_sequence"]
     return v["model.kv_bytes_per_token"] + (windowed * seen + state + state) / context
 

@@ -174,7 +174,12 @@ def prefill_seconds(v: Values, gpus: float, on: Set[str], more: float) -> float:
     tokens = (oracle.prefill_tokens(v) - found) * (1 - v["cluster.prefix_cache_hit_rate"]) / v["workload.steps"]
     flop = 2 * (v["model.matrix_parameters"] if "batch_roof" in on else v["model.active_parameters"])
     efficiency = v["cluster.engine.prefill_efficiency" if "batch_roof" in on else "cluster.rollout_efficiency"]
-    return tokens * (more if "abort_everything" in on else 1.0) * flop / (gpus * v["cluster.chip.matrix_rate"] * efficiency)
+    return (
+        tokens
+        * (more if "abort_everything" in on else 1.0)
+        * flop
+        / (gpus * v["cluster.chip.matrix_rate"] * efficiency)
+    )
 
 
 def own_total(v: Values, on: Set[str], kind: str, training: str) -> float:

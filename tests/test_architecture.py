@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tinker_nomics import catalog
-from tinker_nomics.architecture import Architecture, ArchitectureError
+from tinker_nomics.architectures.architecture import Architecture, ArchitectureError
+from tinker_nomics.architectures.layer_groups import (
+    Attention,
+    DeltaNet,
+    KimiDelta,
+    LatentAttention,
+    LayerGroup,
+    Mamba2,
+    Mlp,
+    Moe,
+)
 from tinker_nomics.errors import ConfigError
-from tinker_nomics.layer_groups import Attention, DeltaNet, KimiDelta, LatentAttention, LayerGroup, Mamba2, Mlp, Moe
 
 
 def _architecture(*groups: LayerGroup, hidden: int = 64, vocab: int = 1000, tied: bool = False) -> Architecture:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tinker_nomics import catalog
-from tinker_nomics.architecture import Architecture, ArchitectureError
-from tinker_nomics.architecture_families import FAMILIES
+from tinker_nomics.architectures.architecture import Architecture, ArchitectureError
+from tinker_nomics.architectures.families import FAMILIES
 
 KIMI = {
     "model_type": "kimi_k25", "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 64,

@@ -11,7 +11,7 @@ import pytest
 from shared_folder import SHARED
 
 from tinker_nomics import catalog
-from tinker_nomics.architecture import Architecture, ArchitectureError
+from tinker_nomics.architectures.architecture import Architecture, ArchitectureError
 from tinker_nomics.decode import GgufError, HeaderSource
 
 needs_ledgers = pytest.mark.skipif(SHARED is None, reason="the specification folder is not here")

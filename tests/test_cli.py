@@ -10,8 +10,19 @@ import pytest
 
 from tinker_nomics.cli.main import COMMANDS, main
 
-WORKED = ["math_rl", "--model", "Qwen3-8B", "--chip", "h100-sxm", "--gpus", "8", "--prices", "2026-01-05",
-          "--assumptions", "published"]
+WORKED = [
+    "math_rl",
+    "--model",
+    "Qwen3-8B",
+    "--chip",
+    "h100-sxm",
+    "--gpus",
+    "8",
+    "--prices",
+    "2026-01-05",
+    "--assumptions",
+    "published",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +34,15 @@ def test_estimate_prints_one_screen(capsys):
     assert main(["estimate", *WORKED]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100 and len(text.splitlines()) < 40
-    for words in ("117,964,800", "$99.16", "Own GPUs are cheaper", "2026-01-05", "published", "at least 2 GPUs", "174.6 MB"):
+    for words in (
+        "117,964,800",
+        "$99.16",
+        "Own GPUs are cheaper",
+        "2026-01-05",
+        "published",
+        "at least 2 GPUs",
+        "174.6 MB",
+    ):
         assert words in text
 
 
@@ -32,11 +51,20 @@ def test_the_revised_edition_fits_on_the_screen_too(capsys):
     assert main(["estimate", *run]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100 and len(text.splitlines()) < 45
-    for words in ("edition revised, prices of 2026-01-05; P10-P90", "rest of steps", "Stale groups are not in", "184.6 MB"):
+    for words in (
+        "edition revised, prices of 2026-01-05; P10-P90",
+        "rest of steps",
+        "Stale groups are not in",
+        "184.6 MB",
+    ):
         assert words in text
     assert main(["estimate", *run, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["range"]["tinker.total"]["p10"] < document["tinker"]["total"] < document["range"]["tinker.total"]["p90"]
+    assert (
+        document["range"]["tinker.total"]["p10"]
+        < document["tinker"]["total"]
+        < document["range"]["tinker.total"]["p90"]
+    )
     assert document["units"]["self_hosted.tail_hours"] == "h" and document["choices"]["assumptions"] == "revised"
 
 

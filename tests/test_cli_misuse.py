@@ -82,7 +82,14 @@ def test_uncertain_inputs_out_of_bounds_or_given_twice(capsys, arguments, words)
 
 
 def test_a_normal_input_takes_ends(capsys):
-    arguments = ["--uncertain", "cluster.mfu=normal(0.1,0.3,0.05,0.5)", "--samples", "1024", "--output", "self_hosted.total"]
+    arguments = [
+        "--uncertain",
+        "cluster.mfu=normal(0.1,0.3,0.05,0.5)",
+        "--samples",
+        "1024",
+        "--output",
+        "self_hosted.total",
+    ]
     assert main(["sobol", *MATH, *arguments]) == 0
     assert "cluster.mfu  " in capsys.readouterr().out
 
@@ -95,7 +102,11 @@ def test_the_output_asked_for_is_what_the_table_shows(capsys):
 
 @pytest.mark.parametrize("command", ["sensitivity", "sobol"])
 def test_pictures_are_written_though_nobody_reads_the_text(tmp_path, command):
-    plots = ["--plot", str(tmp_path / "a.svg"), *(["--spider", str(tmp_path / "b.svg")] if command == "sensitivity" else [])]
+    plots = [
+        "--plot",
+        str(tmp_path / "a.svg"),
+        *(["--spider", str(tmp_path / "b.svg")] if command == "sensitivity" else []),
+    ]
     more = ["--samples", "1024"] if command == "sobol" else []
     code = "import sys; from tinker_nomics.cli.main import main; sys.exit(main(sys.argv[1:]))"
     ran = [sys.executable, "-c", code, command, *MATH, *plots, *more]
@@ -109,7 +120,9 @@ def test_pictures_are_written_though_nobody_reads_the_text(tmp_path, command):
 @pytest.mark.parametrize("arguments", [["--help"], ["catalog", "chips"], ["config", *MATH]])
 def test_a_reader_that_stops_at_once_is_no_error(arguments):
     code = "import sys; from tinker_nomics.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         assert process.wait() == 0 and process.stderr.read() == b""

@@ -12,12 +12,25 @@ from pathlib import Path
 import pytest
 
 from tinker_nomics.cli.main import main
-from tinker_nomics.cluster import Membership, first_node, membership
+from tinker_nomics.cost_distribution.processes import Membership, first_node, membership
 from tinker_nomics.errors import TinkerNomicsError
 
 ROOT = Path(__file__).parents[1]
-COMMAND = ["monte-carlo", "math_rl", "--model", "Qwen/Qwen3-8B", "--samples", "1e5", "--budget", "200", "--uncertain",
-           "workload.length_growth=lognormal(1.1,1.5,3.0)", "--quiet", "--assumptions", "published"]
+COMMAND = [
+    "monte-carlo",
+    "math_rl",
+    "--model",
+    "Qwen/Qwen3-8B",
+    "--samples",
+    "1e5",
+    "--budget",
+    "200",
+    "--uncertain",
+    "workload.length_growth=lognormal(1.1,1.5,3.0)",
+    "--quiet",
+    "--assumptions",
+    "published",
+]
 
 
 @pytest.fixture(autouse=True)

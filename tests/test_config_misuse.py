@@ -77,7 +77,9 @@ def test_a_model_that_no_list_prices_takes_prices_of_ones_own(tmp_path):
     with pytest.raises(tn.ConfigError, match=r"--prices\.prefill, --prices\.sample and --prices\.train"):
         tn.Config.from_recipe("math_rl", model=str(model), training="full", assumptions="published")
     rates = {"prices.prefill": 0.1, "prices.sample": 0.4, "prices.train": 0.5}
-    config = tn.Config.from_recipe("math_rl", model=str(model), training="full", assumptions="published", overrides=rates)
+    config = tn.Config.from_recipe(
+        "math_rl", model=str(model), training="full", assumptions="published", overrides=rates
+    )
     assert config.prices.sample == 0.4 and config.prices.storage == 0.1
 
 
@@ -112,7 +114,9 @@ def test_overrides_and_replacements_are_mappings_of_paths():
     assert tn.replace(hand_config(), {"cluster.gpus": "8 GPUs"}).cluster.gpus == 8.0
 
 
-@pytest.mark.parametrize("driver", [tn.estimate, tn.sensitivity, lambda config: tn.sweep(config, {"workload.steps": [1]})])
+@pytest.mark.parametrize(
+    "driver", [tn.estimate, tn.sensitivity, lambda config: tn.sweep(config, {"workload.steps": [1]})]
+)
 @pytest.mark.parametrize("config", ["math_rl", None, {}])
 def test_every_driver_says_how_to_make_a_config(driver, config):
     with pytest.raises(tn.TinkerNomicsError, match=r"takes a Config.*from_recipe\('math_rl'\)"):

@@ -121,8 +121,12 @@ def _at_the_roof() -> dict[str, float]:
     context = 200.0
     # without growth or turns the context is P + L/2, so L is what makes it so
     batch = compute * v["model.weight_bytes"] / (v["cluster.chip.bandwidth"] - compute * kv * context)
-    return {"workload.length_growth": 1.0, "workload.prompt_tokens": context - 50, "workload.completion_tokens": 100.0,
-            "workload.rollouts_per_prompt": batch * v["cluster.gpus"] / v["workload.prompts_per_step"]}
+    return {
+        "workload.length_growth": 1.0,
+        "workload.prompt_tokens": context - 50,
+        "workload.completion_tokens": 100.0,
+        "workload.rollouts_per_prompt": batch * v["cluster.gpus"] / v["workload.prompts_per_step"],
+    }
 
 
 SWITCH_VALUES = {

@@ -7,8 +7,8 @@ import pytest
 from hand_config import hand_config
 
 import tinker_nomics as tn
+from tinker_nomics.cost_sensitivity.estimate_range import TOTALS, estimate_with_range, kronecker
 from tinker_nomics.declared_ranges import declared_distributions
-from tinker_nomics.estimate_range import TOTALS, estimate_with_range, kronecker
 from tinker_nomics.outputs import by_path
 
 
@@ -26,7 +26,10 @@ def test_the_range_is_that_of_a_large_sample():
     config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions="published")
     ranged = estimate_with_range(config)
     rng = np.random.default_rng(0)
-    drawn = {path: np.array([d.quantile(u) for u in rng.random(20_000)]) for path, d in declared_distributions(config).items()}
+    drawn = {
+        path: np.array([d.quantile(u) for u in rng.random(20_000)])
+        for path, d in declared_distributions(config).items()
+    }
     assert set(drawn) == set(ranged.varied)
     sample = tn.sweep(config, drawn, mode="zip")
     for name in TOTALS:

@@ -13,12 +13,18 @@ import tinker_nomics as tn
 from tinker_nomics.assumptions import SWITCHES, Assumptions
 from tinker_nomics.cli.main import main
 from tinker_nomics.config import copy_with
-from tinker_nomics.deviations import BY_SWITCH, DEVIATIONS
-from tinker_nomics.explaining import SIDES, shapley
-from tinker_nomics.explanation_text import cents
+from tinker_nomics.explanations.deviations import BY_SWITCH, DEVIATIONS
+from tinker_nomics.explanations.explaining import SIDES, shapley
+from tinker_nomics.explanations.explanation_text import cents
 
-OVERRIDES = {"workload.completion_tokens": 300, "schedule.max_steps_off_policy": 2, "schedule.rho": 0.8,
-             "schedule.variation": 0.5, "workload.turns": 3, "workload.observation_tokens": 100}
+OVERRIDES = {
+    "workload.completion_tokens": 300,
+    "schedule.max_steps_off_policy": 2,
+    "schedule.rho": 0.8,
+    "schedule.variation": 0.5,
+    "workload.turns": 3,
+    "workload.observation_tokens": 100,
+}
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +51,18 @@ def test_shapley_values_are_means_over_all_orders():
 
 
 def test_the_lines_sum_exactly(explanation):
-    for side, amounts in zip(SIDES, ([line.tinker for line in explanation.lines], [line.own for line in explanation.lines])):
+    for side, amounts in zip(
+        SIDES, ([line.tinker for line in explanation.lines], [line.own for line in explanation.lines])
+    ):
         assert explanation.start[side] + math.fsum(amounts) == pytest.approx(explanation.end[side], rel=1e-15, abs=0)
 
 
 def test_ends_are_the_editions(explanation):
     config = explanation.config
     ends = {
-        "start": Assumptions(dated_prices=False), "published": Assumptions(), "end": Assumptions.parse("revised"),
+        "start": Assumptions(dated_prices=False),
+        "published": Assumptions(),
+        "end": Assumptions.parse("revised"),
     }
     for name, assumptions in ends.items():
         estimate = tn.estimate(copy_with(config, {"assumptions": assumptions}))
@@ -63,7 +73,9 @@ def test_ends_are_the_editions(explanation):
 def test_tinkers_bill_hangs_on_five_deviations_only(explanation):
     moved = {line.deviation.number for line in explanation.lines if abs(line.tinker) > 1e-9}
     assert moved == {1, 2, 3, 4, 16}
-    assert all(line.own == pytest.approx(0, abs=1e-9) for line in explanation.lines if line.deviation.number in (1, 4, 5))
+    assert all(
+        line.own == pytest.approx(0, abs=1e-9) for line in explanation.lines if line.deviation.number in (1, 4, 5)
+    )
 
 
 def test_cents_add_up_as_printed():
@@ -85,8 +97,9 @@ def test_the_printed_waterfall_adds_up(explanation):
 
 
 def test_a_deviation_without_its_figure_is_left_out_by_name():
-    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", overrides={"workload.turns": 3},
-                                   assumptions="published")
+    config = tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", overrides={"workload.turns": 3}, assumptions="published"
+    )
     explained = tn.explain(config)
     assert set(explained.left_out) == {"cached_prefill"} and "2026-01-05" in explained.left_out["cached_prefill"]
     assert len(explained.lines) == 15 and "without cached_prefill" in explained.table()

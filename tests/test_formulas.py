@@ -57,7 +57,10 @@ FORMULAS = {
     "rollout.bandwidth_tokens_per_second": (
         lambda c: rollout.bandwidth_tokens_per_second(
             c.workload.prompts_per_step * c.workload.rollouts_per_prompt / c.cluster.gpus,
-            rollout.decode_context(c.workload), c.model.kv_bytes_per_token, c.model, c.cluster.chip.bandwidth,
+            rollout.decode_context(c.workload),
+            c.model.kv_bytes_per_token,
+            c.model,
+            c.cluster.chip.bandwidth,
         ),
         lambda v: oracle.bandwidth_side(v, v["model.kv_bytes_per_token"]),
     ),

@@ -8,8 +8,8 @@ import pytest
 import tinker_nomics as tn
 from tinker_nomics.boundary import x64
 from tinker_nomics.errors import TinkerNomicsError
-from tinker_nomics.grid_reduction import _Places, reduce_grid
 from tinker_nomics.streaming import Groups, Moments, Pareto, TopK, Winners
+from tinker_nomics.sweeps.grid_reduction import _Places, reduce_grid
 
 CHIPS, GPUS = ("h100-sxm", "a100-80-sxm", "b200"), (1.0, 2.0, 4.0, 8.0, 16.0)
 AXES = {

@@ -26,8 +26,8 @@ from tinker_nomics.hardware import (
     TierKind,
     Topology,
 )
-from tinker_nomics.hardware_arrays import ChipArrays
-from tinker_nomics.hardware_toml import chip_from_table
+from tinker_nomics.hardware.arrays import ChipArrays
+from tinker_nomics.hardware.reader import chip_from_table
 
 DATASHEET = Source("a datasheet", "https://example.org/sheet", "2026-01", "V", 'says "so"\nin two lines')
 OWN = """

@@ -13,14 +13,17 @@ import tinker_nomics
 
 ROOT = Path(tinker_nomics.__file__).parent
 # lower rungs never import higher ones
+DRIVERS = ("sweeps", "cost_sensitivity", "cost_distribution", "explanations")
 LAYERS = {
-    "formulas": ("cost_model", "sweeping", "sensitivity_report", "catalog", "cli", "plots", "streaming", "uncertainty"),
-    "streaming": ("config", "cost_model", "outputs", "sweeping", "sensitivity_report", "catalog", "cli", "plots", "decode"),
-    "uncertainty": ("config", "cost_model", "outputs", "sweeping", "sensitivity_report", "catalog", "cli", "decode"),
-    "decode": ("config", "cost_model", "outputs", "sweeping", "sensitivity_report", "cli", "uncertainty", "streaming"),
-    "catalog": ("config", "cost_model", "outputs", "sweeping", "sensitivity_report", "cli", "plots", "uncertainty", "streaming"),
+    "formulas": ("cost_model", "cost_parts", *DRIVERS, "catalog", "cli", "plots", "streaming", "uncertainty"),
+    "streaming": ("config", "cost_model", "cost_parts", "outputs", *DRIVERS, "catalog", "cli", "plots", "decode"),
+    "uncertainty": ("config", "cost_model", "cost_parts", "outputs", *DRIVERS, "catalog", "cli", "decode"),
+    "decode": ("config", "cost_model", "cost_parts", "outputs", *DRIVERS, "cli", "uncertainty", "streaming"),
+    "catalog": ("config", "cost_model", "cost_parts", "outputs", *DRIVERS, "cli", "plots", "uncertainty", "streaming"),
+    "hardware": ("config", "cost_model", "outputs", *DRIVERS, "cli", "plots", "uncertainty", "streaming", "decode"),
     "plots": ("cli", "catalog"),
-    "cost_model": ("sweeping", "sensitivity_report", "catalog", "cli", "plots", "streaming", "uncertainty"),
+    "cost_parts": ("cost_model", *DRIVERS, "catalog", "cli", "plots", "streaming", "uncertainty"),
+    "cost_model": (*DRIVERS, "catalog", "cli", "plots", "streaming", "uncertainty"),
 }
 
 
@@ -109,4 +112,7 @@ def test_every_public_name_exists():
 
 def test_second_access_is_still_the_function():
     code = "import tinker_nomics as tn; tn.sensitivity; tn.sensitivity; import tinker_nomics.cost_model, tinker_nomics.decode"
-    assert _python(code + "; print(callable(tn.sensitivity), callable(tn.estimate), callable(tn.price))") == "True True True"
+    assert (
+        _python(code + "; print(callable(tn.sensitivity), callable(tn.estimate), callable(tn.price))")
+        == "True True True"
+    )

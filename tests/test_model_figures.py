@@ -8,11 +8,11 @@ from figures_by_hand import cluster, figures
 from shared_folder import SHARED
 
 from tinker_nomics import catalog
-from tinker_nomics.architecture import Architecture
+from tinker_nomics.architectures.architecture import Architecture
+from tinker_nomics.architectures.model_figures import model_figures
 from tinker_nomics.boundary import x64
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.formulas.decode_step import step_seconds
-from tinker_nomics.model_figures import model_figures
 
 
 def test_figures_of_a_mixture() -> None:
@@ -49,10 +49,15 @@ def test_bytes_per_weight() -> None:
 
 
 def test_a_model_without_attention_is_refused() -> None:
-    recurrent = Architecture.from_dict({
-        "kind": "mamba2", "hidden": 64, "vocab": 100, "tied": True,
-        "mamba2": [{"layers": 2, "heads": 4, "head_dim": 16, "state": 16, "groups": 1, "conv_kernel": 4}],
-    })
+    recurrent = Architecture.from_dict(
+        {
+            "kind": "mamba2",
+            "hidden": 64,
+            "vocab": 100,
+            "tied": True,
+            "mamba2": [{"layers": 2, "heads": 4, "head_dim": 16, "state": 16, "groups": 1, "conv_kernel": 4}],
+        }
+    )
     with pytest.raises(TinkerNomicsError, match="no attention"):
         model_figures(recurrent)
 

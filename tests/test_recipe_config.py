@@ -11,7 +11,12 @@ from tinker_nomics.errors import TinkerNomicsError
 
 def worked(**more):
     return tn.Config.from_recipe(
-        "math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05", **{"assumptions": "published", **more}
+        "math_rl",
+        model="Qwen/Qwen3-8B",
+        chip="h100-sxm",
+        gpus=8,
+        prices="2026-01-05",
+        **{"assumptions": "published", **more},
     )
 
 
@@ -24,7 +29,9 @@ def test_the_readme_run_without_growth_costs_80_dollars():
 
 
 def test_names_are_forgiven_case_and_the_part_before_the_slash():
-    config = tn.Config.from_recipe("MATH_RL", model="qwen3-8b", chip="H100-SXM", prices="2026-01-05", assumptions="published")
+    config = tn.Config.from_recipe(
+        "MATH_RL", model="qwen3-8b", chip="H100-SXM", prices="2026-01-05", assumptions="published"
+    )
     assert config.provenance.choices["model"] == "Qwen/Qwen3-8B"
     assert config.to_dict() == worked().to_dict()
 
@@ -102,8 +109,9 @@ def test_own_rows_come_from_toml(tmp_path):
     assert (config.prices.prefill, config.prices.sample, config.prices.train) == (0.1, 0.2, 0.3)
     chip = tn.catalog.chip("h100-sxm")
     (tmp_path / "chip.toml").write_text(chip.to_toml())
-    own = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05",
-                                chip=str(tmp_path / "chip.toml"), assumptions="published")
+    own = tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=str(tmp_path / "chip.toml"), assumptions="published"
+    )
     assert own.to_dict() == worked().to_dict()
 
 

@@ -11,10 +11,11 @@ from hand_config import hand_config
 from random_configs import random_values, row
 
 import tinker_nomics as tn
-from tinker_nomics import cost_model, own_run
+from tinker_nomics import cost_model
 from tinker_nomics.assumptions import SWITCHES, Assumptions
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import Config, get, set_paths
+from tinker_nomics.cost_parts import own_run
 from tinker_nomics.one_shot import one_shot
 from tinker_nomics.outputs import UNITS, by_path
 from tinker_nomics.parameters import registry
@@ -31,7 +32,9 @@ def shaped(values: dict, kind: str, training: str = "lora") -> Config:
     return set_paths(hand_config(), {**values, "schedule.kind": kind, "lora.training": training})
 
 
-@pytest.mark.parametrize(("kind", "training"), [("partial", "lora"), ("partial", "full"), ("async", "lora"), ("sync", "full")])
+@pytest.mark.parametrize(
+    ("kind", "training"), [("partial", "lora"), ("partial", "full"), ("async", "lora"), ("sync", "full")]
+)
 def test_random_mixtures_of_switches_equal_the_plain_twin(kind, training):
     values = random_values(COUNT, seed=len(kind) + len(training))
     if kind != "async":
@@ -72,8 +75,15 @@ def test_steps_without_any_deviation_are_the_published_chapters(kind, monkeypatc
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_a_traced_switch_gives_either_side(switch):
-    config = recipe(overrides={"schedule.max_steps_off_policy": 2, "schedule.rho": 0.8, "schedule.variation": 0.5,
-                               "workload.turns": 3, "workload.completion_tokens": 300})
+    config = recipe(
+        overrides={
+            "schedule.max_steps_off_policy": 2,
+            "schedule.rho": 0.8,
+            "schedule.variation": 0.5,
+            "workload.turns": 3,
+            "workload.completion_tokens": 300,
+        }
+    )
     others = Assumptions.parse("revised")
 
     def total(flag):
@@ -87,7 +97,7 @@ def test_a_traced_switch_gives_either_side(switch):
 
 
 def test_every_output_and_branch_has_a_unit_and_words():
-    from tinker_nomics.branch_words import _WORDS
+    from tinker_nomics.cost_sensitivity.branch_words import _WORDS
 
     for more in ({}, {"schedule": "async"}, {"schedule": "stream_minibatch", "overrides": {"schedule.minibatches": 4}}):
         named = by_path(tn.estimate(recipe(**more)))
@@ -116,8 +126,15 @@ TOTALS = ("tinker.total", "self_hosted.total", "self_hosted.hours")
 @pytest.fixture(scope="module")
 def slopes():
     """A recipe, and the compiled totals and their Jacobian to every leaf."""
-    config = recipe(overrides={"schedule.rho": 0.8, "schedule.variation": 0.5, "cluster.engine.sequences": 64,
-                               "workload.max_completion_tokens": 4096, "cluster.engine.tensor_parallel": 1})
+    config = recipe(
+        overrides={
+            "schedule.rho": 0.8,
+            "schedule.variation": 0.5,
+            "cluster.engine.sequences": 64,
+            "workload.max_completion_tokens": 4096,
+            "cluster.engine.tensor_parallel": 1,
+        }
+    )
     structure = jax.tree.structure(config)
 
     def outputs(vector):
@@ -152,8 +169,12 @@ def test_slopes_equal_central_differences(slopes, k):
 
 def test_arrays_broadcast_through_the_revised_edition():
     config = recipe(overrides={"workload.completion_tokens": 300})
-    axes = {"workload.rollouts_per_prompt": [4, 16], "cluster.gpus": [8, 16], "workload.completion_tokens": [200, 300],
-            "schedule.max_steps_off_policy": [0, 1]}
+    axes = {
+        "workload.rollouts_per_prompt": [4, 16],
+        "cluster.gpus": [8, 16],
+        "workload.completion_tokens": [200, 300],
+        "schedule.max_steps_off_policy": [0, 1],
+    }
     batch = tn.sweep(config, axes)
     for at in np.ndindex(2, 2, 2, 2):
         point = {path: float(axis[i]) for (path, axis), i in zip(batch.axes.items(), at)}
@@ -173,13 +194,23 @@ def test_a_sweep_over_models_with_and_without_windows():
 
 def test_the_cached_share_of_a_25_turn_agent():
     """Section 2's check: with P = 2000, O = 350, Obs = 750 the cache leaves 0.31 of the sampling bill."""
-    agent = {"workload.turns": 25, "workload.completion_tokens": 350, "workload.prompt_tokens": 2000, "workload.length_growth": 1,
-             "workload.observation_tokens": 750, "prices.prefill": 0.13, "prices.cached_prefill": 0.026, "prices.sample": 0.40,
-             "workload.max_completion_tokens": 8192}
+    agent = {
+        "workload.turns": 25,
+        "workload.completion_tokens": 350,
+        "workload.prompt_tokens": 2000,
+        "workload.length_growth": 1,
+        "workload.observation_tokens": 750,
+        "prices.prefill": 0.13,
+        "prices.cached_prefill": 0.026,
+        "prices.sample": 0.40,
+        "workload.max_completion_tokens": 8192,
+    }
     plain = tn.estimate(recipe(overrides=agent, assumptions="published")).tinker
     found = tn.estimate(recipe(overrides=agent)).tinker
     assert (found.prefill + found.rollout) / (plain.prefill + plain.rollout) == pytest.approx(0.31, abs=0.002)
-    assert found.cached_prefill == pytest.approx(tn.estimate(recipe(overrides=agent)).tokens.cached * 0.026e-6, rel=1e-12)
+    assert found.cached_prefill == pytest.approx(
+        tn.estimate(recipe(overrides=agent)).tokens.cached * 0.026e-6, rel=1e-12
+    )
 
 
 def test_an_unknown_rho_is_a_range_and_not_in_the_total():
@@ -208,7 +239,9 @@ def test_the_estimate_is_one_trace_for_any_numbers(monkeypatch):
 def test_what_an_edition_does_not_read_changes_nothing():
     """Every parameter that the registry says an edition leaves alone, set to something else."""
     for edition in ("published", "revised"):
-        config = recipe(assumptions=edition, overrides={"workload.max_completion_tokens": 600, "workload.completion_tokens": 300})
+        config = recipe(
+            assumptions=edition, overrides={"workload.max_completion_tokens": 600, "workload.completion_tokens": 300}
+        )
         leaves, structure = jax.tree.flatten(config)
 
         def totals(vector, structure=structure):

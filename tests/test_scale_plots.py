@@ -20,8 +20,15 @@ def test_a_front_tells_its_points_and_whether_it_is_whole(tmp_path):
     outputs = {"self_hosted.total": np.array([1.0, 2.0, 90.0]), "self_hosted.hours": np.array([9.0, 5.0, 1.0])}
     inputs = {"chip": np.array([0.0, 1.0, 1.0]), "cluster.gpus": np.array([2.0, 4.0, 8.0])}
     front = Front(np.array([5, 7, 9]), inputs, outputs, 0, True)
-    figure = pareto_figure(front, "self_hosted.total", "self_hosted.hours", by="chip", labels=["h100", "b200"],
-                           describe=["cluster.gpus"], title="a run")
+    figure = pareto_figure(
+        front,
+        "self_hosted.total",
+        "self_hosted.hours",
+        by="chip",
+        labels=["h100", "b200"],
+        describe=["cluster.gpus"],
+        title="a run",
+    )
     axis = figure.axes[0]
     assert axis.get_xlabel() == "self_hosted.total [USD]" and axis.get_ylabel() == "self_hosted.hours [h]"
     assert axis.get_title(loc="left") == "a run (3 points)" and axis.get_xscale() == "log"

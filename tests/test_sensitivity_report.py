@@ -8,11 +8,11 @@ from hand_config import hand_config
 
 import tinker_nomics as tn
 from tinker_nomics.config import get
+from tinker_nomics.cost_sensitivity.figures import tornado_data
 from tinker_nomics.declared_ranges import spans
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.parameters import registry
 from tinker_nomics.report_outputs import OUTPUTS
-from tinker_nomics.sensitivity_figures import tornado_data
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,19 @@ def outputs(config):
 def test_every_present_parameter_has_a_row(config, report):
     rows = report.to_dict()["parameters"]
     assert list(rows) == [path for path in registry() if get(config, path) is not None]
-    expected = {"value", "unit", "derivative", "elasticity", "left", "right", "one_more", "low", "high", "swing", "flips_at"}
+    expected = {
+        "value",
+        "unit",
+        "derivative",
+        "elasticity",
+        "left",
+        "right",
+        "one_more",
+        "low",
+        "high",
+        "swing",
+        "flips_at",
+    }
     assert all(expected <= set(row) for row in rows.values())
 
 
@@ -68,7 +80,12 @@ def test_elasticities_of_a_product_are_one(report):
 
 
 def test_an_input_that_is_not_used_has_exactly_zero(report):
-    for path in ("model.kv_bytes_per_token", "model.lora_parameters_per_rank", "prices.storage", "cluster.chip.memory_bytes"):
+    for path in (
+        "model.kv_bytes_per_token",
+        "model.lora_parameters_per_rank",
+        "prices.storage",
+        "cluster.chip.memory_bytes",
+    ):
         assert set(report.parameters[path].derivative.values()) == {0.0}
 
 
@@ -178,8 +195,9 @@ def test_levers_and_uncertainties_are_never_one_ranking(report):
 
 def test_neighbouring_rows_of_the_catalog(report, config):
     chips = {row.side: row for row in report.choices if row.choice == "chip"}
-    up = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=chips[1].name,
-                               assumptions="published")
+    up = tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", chip=chips[1].name, assumptions="published"
+    )
     assert up.cluster.chip.bandwidth > config.cluster.chip.bandwidth
     assert chips[1].outputs["self_hosted.total"] == pytest.approx(tn.estimate(up).self_hosted.total, rel=1e-12)
 
@@ -196,13 +214,17 @@ def test_unknown_names_are_refused(config, report):
 def test_the_decision_and_the_branches_are_marked_on_the_bars(config):
     ahead = tn.replace(config, {"cluster.price_per_gpu_hour": 8.0})
     report = tn.sensitivity(ahead)
-    bars = {bar.name: bar for role in ("uncertainty", "lever") for bar in tornado_data(report, role).of("self_hosted.total")}
+    bars = {
+        bar.name: bar for role in ("uncertainty", "lever") for bar in tornado_data(report, role).of("self_hosted.total")
+    }
     assert "overlap_threshold" in bars["schedule.max_steps_off_policy"].switches
     flipped = [path for path, row in report.parameters.items() if row.flips_at is not None]
     assert flipped and all(len(bars[path].flips) > 0 for path in flipped if path in bars)
     for path in flipped:
         moved = tn.estimate(tn.replace(ahead, {path: report.parameters[path].flips_at}))
-        assert (moved.difference.total < 0) != (report.outputs["difference.total"] < 0) or moved.difference.total == pytest.approx(0, abs=1e-6)
+        assert (moved.difference.total < 0) != (
+            report.outputs["difference.total"] < 0
+        ) or moved.difference.total == pytest.approx(0, abs=1e-6)
 
 
 def test_figures_are_drawn_for_every_output(report):

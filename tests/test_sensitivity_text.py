@@ -7,11 +7,11 @@ import pytest
 from hand_config import hand_config
 
 import tinker_nomics as tn
-from tinker_nomics.local_sensitivity import reach
+from tinker_nomics.cost_sensitivity.figures import tornado_data
+from tinker_nomics.cost_sensitivity.local_model import reach
 from tinker_nomics.parameters import registry
 from tinker_nomics.plots.axis_numbers import written
 from tinker_nomics.report_outputs import OUTPUTS
-from tinker_nomics.sensitivity_figures import tornado_data
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,10 @@ def test_the_break_even_rent_is_where_both_cost_the_same(config, report):
 @pytest.mark.parametrize("edition", ["published", "revised"])
 def test_the_bill_of_own_gpus_is_linear_in_the_rent(edition):
     config = tn.Config.from_recipe("math_rl", assumptions=edition)
-    bills = [tn.estimate(tn.replace(config, {"cluster.price_per_gpu_hour": rent})).self_hosted.total for rent in (1.0, 2.0, 9.0)]
+    bills = [
+        tn.estimate(tn.replace(config, {"cluster.price_per_gpu_hour": rent})).self_hosted.total
+        for rent in (1.0, 2.0, 9.0)
+    ]
     assert bills[2] - bills[1] == pytest.approx(7 * (bills[1] - bills[0]), rel=1e-9)
 
 
@@ -68,7 +71,9 @@ def test_no_rent_where_tinker_costs_nothing():
 
 
 def test_what_moves_both_sides_alike_has_no_swing_in_the_difference():
-    fee = tn.replace(hand_config(), {"sandbox.seconds": 600, "sandbox.price_per_core_second": 4e-5, "sandbox.cores": 1.0})
+    fee = tn.replace(
+        hand_config(), {"sandbox.seconds": 600, "sandbox.price_per_core_second": 4e-5, "sandbox.cores": 1.0}
+    )
     report = tn.sensitivity(fee, distributions={"sandbox.seconds": tn.Uniform(1.0, 1000.0)})
     assert report.parameters["sandbox.seconds"].swing["tinker.total"] > 0
     assert report.parameters["sandbox.seconds"].swing["difference.total"] == 0.0
@@ -104,7 +109,11 @@ def test_a_search_for_a_switch_stays_within_bounds():
 
 @pytest.mark.parametrize(
     ("path", "distribution"),
-    [("cluster.mfu", tn.Uniform(0.5, 2.0)), ("cluster.mfu", tn.Normal(0.1, 0.1)), ("workload.turns", tn.Uniform(0.2, 3.0))],
+    [
+        ("cluster.mfu", tn.Uniform(0.5, 2.0)),
+        ("cluster.mfu", tn.Normal(0.1, 0.1)),
+        ("workload.turns", tn.Uniform(0.2, 3.0)),
+    ],
 )
 def test_a_range_beyond_the_bounds_is_refused(config, path, distribution):
     with pytest.raises(tn.ConfigError, match=rf"{path}.*gives values from"):
@@ -138,7 +147,9 @@ def test_ticks_are_written_out(report):
 
 
 def test_the_ends_of_bars_keep_whole_numbers(config):
-    report = tn.sensitivity(tn.replace(config, {"workload.completion_tokens": 8192, "schedule.max_steps_off_policy": 1}))
+    report = tn.sensitivity(
+        tn.replace(config, {"workload.completion_tokens": 8192, "schedule.max_steps_off_policy": 1})
+    )
     bars = {bar.name: bar for bar in tornado_data(report, "lever").of("self_hosted.total")}
     assert bars["workload.completion_tokens"].labels == ("4,096 tokens", "16,384 tokens")
     assert bars["schedule.max_steps_off_policy"].labels == ("0 steps", "2 steps")
@@ -156,7 +167,10 @@ def test_the_percentiles_of_a_spider_end_where_its_lines_do(report):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"distributions": {"sandbox.seconds": tn.Uniform(1, 10)}}, r"sandbox\.seconds = None: this run has no value to vary"),
+        (
+            {"distributions": {"sandbox.seconds": tn.Uniform(1, 10)}},
+            r"sandbox\.seconds = None: this run has no value to vary",
+        ),
         ({"distributions": [1]}, "a mapping is expected"),
         ({"distributions": {3: tn.Uniform(1, 10)}}, "3'? is no parameter"),
         ({"distributions": {"cluster.mfu": 0.1}}, "is no distribution"),
@@ -185,7 +199,12 @@ def test_nothing_costs_the_same_as_nothing():
 @pytest.mark.parametrize("provider", [None, "RunPod secure"])
 def test_a_neighbouring_row_is_what_a_sweep_over_it_says(rent, provider):
     config = tn.Config.from_recipe(
-        "math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions="published", provider=provider, overrides=rent
+        "math_rl",
+        model="Qwen/Qwen3-8B",
+        prices="2026-10-07",
+        assumptions="published",
+        provider=provider,
+        overrides=rent,
     )
     rows = tn.sensitivity(config).choices
     assert {row.choice for row in rows} == {"chip", "model"}

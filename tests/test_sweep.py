@@ -13,11 +13,11 @@ from hand_config import hand_config
 from random_configs import random_values, row
 
 import tinker_nomics as tn
-from tinker_nomics import sweeping
 from tinker_nomics.config import TRAINING_KINDS, replace
 from tinker_nomics.outputs import PUBLISHED_OUTPUTS, by_path
-from tinker_nomics.sweep_points import ROW_CHUNK, GridPoints
-from tinker_nomics.sweeping import sweep
+from tinker_nomics.sweeps import sweeping
+from tinker_nomics.sweeps.points import ROW_CHUNK, GridPoints
+from tinker_nomics.sweeps.sweeping import sweep
 
 AXES = {
     "workload.rollouts_per_prompt": [4, 8, 16],
@@ -171,8 +171,9 @@ def test_an_on_policy_kind_and_a_staleness_bound_are_refused():
 
 @pytest.fixture(scope="module")
 def from_catalog() -> tn.Config:
-    return tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05",
-                                 assumptions="published")
+    return tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", chip="h100-sxm", gpus=8, prices="2026-01-05", assumptions="published"
+    )
 
 
 CATALOG_AXES = {
@@ -188,7 +189,13 @@ def test_choices_are_rows_of_the_catalog(from_catalog):
     assert batch.shape == (2, 2, 2, 2)
     for place, (model, chip, prices, steps) in zip(np.ndindex(2, 2, 2, 2), _points(batch)):
         config = tn.Config.from_recipe(
-            "math_rl", model=model, chip=chip, gpus=8, prices=prices, assumptions="published", overrides={"workload.steps": steps}
+            "math_rl",
+            model=model,
+            chip=chip,
+            gpus=8,
+            prices=prices,
+            assumptions="published",
+            overrides={"workload.steps": steps},
         )
         for name, value in by_path(tn.estimate(config)).items():
             assert batch[name][place] == pytest.approx(value, rel=1e-12, abs=1e-6), (name, model, chip, prices)
@@ -226,8 +233,14 @@ def test_selection():
     at = batch.sel({"cluster.gpus": 8, "cluster.mfu": 0.35, "workload.rollouts-per-prompt": 16})
     assert at.shape == (4,) and list(at.axes) == ["schedule.max_steps_off_policy"]
     np.testing.assert_array_equal(at["self_hosted.total"], batch["self_hosted.total"][2, 1, :, 1])
-    point = batch.sel({"cluster.gpus": 8, "cluster.mfu": 0.1 + 1e-13, "workload.rollouts_per_prompt": 4,
-                       "schedule.max_steps_off_policy": 2})
+    point = batch.sel(
+        {
+            "cluster.gpus": 8,
+            "cluster.mfu": 0.1 + 1e-13,
+            "workload.rollouts_per_prompt": 4,
+            "schedule.max_steps_off_policy": 2,
+        }
+    )
     assert point.shape == () and float(point["difference.total"]) == batch["difference.total"][0, 1, 2, 0]
     some = batch.sel({"schedule.max_steps_off_policy": [4, 0]})
     np.testing.assert_array_equal(some["self_hosted.hours"], batch["self_hosted.hours"][:, :, [3, 0]])
@@ -313,9 +326,19 @@ def test_every_problem_is_listed_at_once():
         )
     text = str(caught.value)
     assert len(caught.value.problems) == 10
-    for said in ("are workload.steps", "cluster.mfu[1] = 2.0", "cluster.mfu[2] = nan", "tinker.total, ",
-                 "lora.rank = []: the axis is empty", "workload.steps[0] = 1.5", "schedule.kind[0] = 'sometimes'",
-                 "cluster.gpus = 3", "Write [3] for one", "3 parsecs", "one dimension"):
+    for said in (
+        "are workload.steps",
+        "cluster.mfu[1] = 2.0",
+        "cluster.mfu[2] = nan",
+        "tinker.total, ",
+        "lora.rank = []: the axis is empty",
+        "workload.steps[0] = 1.5",
+        "schedule.kind[0] = 'sometimes'",
+        "cluster.gpus = 3",
+        "Write [3] for one",
+        "3 parsecs",
+        "one dimension",
+    ):
         assert said in text, said
 
 
@@ -340,8 +363,11 @@ def test_bad_input(axes, mode, said):
 
 
 def test_results_that_do_not_fit_are_refused_before_anything_is_allocated():
-    axes = {"workload.steps": range(1, 30_001), "cluster.price_per_gpu_hour": np.linspace(1, 5, 30_000),
-            "cluster.mfu": np.linspace(0.1, 0.5, 3_000)}
+    axes = {
+        "workload.steps": range(1, 30_001),
+        "cluster.price_per_gpu_hour": np.linspace(1, 5, 30_000),
+        "cluster.mfu": np.linspace(0.1, 0.5, 3_000),
+    }
     with pytest.raises(tn.TinkerNomicsError) as caught:
         sweep(hand_config(), axes)
     assert "2,700,000,000,000 points" in str(caught.value) and "outputs=" in str(caught.value)

@@ -11,9 +11,9 @@ import tinker_nomics as tn
 from tinker_nomics.assumptions import SWITCHES, Assumptions
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import copy_with, problems_of
+from tinker_nomics.cost_parts.switched_figures import cluster_figures, rollout_model
 from tinker_nomics.formulas.itemised_memory import concurrency
 from tinker_nomics.formulas.trained_tokens import sequence_tokens
-from tinker_nomics.switched_figures import cluster_figures, rollout_model
 
 
 def revised(**more):
@@ -23,32 +23,45 @@ def revised(**more):
 
 REFUSALS = {
     "weights on one GPU": (
-        {"model": "Qwen/Qwen3-235B-A22B-Instruct-2507", "prices": "2026-01-05"}, "cluster.gpus",
+        {"model": "Qwen/Qwen3-235B-A22B-Instruct-2507", "prices": "2026-01-05"},
+        "cluster.gpus",
         ["do not fit", "itemised_memory"],
     ),
     "a narrow replica": (
         {"model": "Qwen/Qwen3-32B", "prices": "2026-01-05", "overrides": {"cluster.engine.tensor_parallel": 1}},
-        "cluster.engine.tensor_parallel", ["do not fit", "Give 2 or more"],
+        "cluster.engine.tensor_parallel",
+        ["do not fit", "Give 2 or more"],
     ),
-    "too many sequences": ({"overrides": {"cluster.engine.sequences": 5000}}, "cluster.engine.sequences", ["allows 2", "Give 2"]),
+    "too many sequences": (
+        {"overrides": {"cluster.engine.sequences": 5000}},
+        "cluster.engine.sequences",
+        ["allows 2", "Give 2"],
+    ),
     "no GPUs for training": (
-        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.99}}, "schedule.rollout_share", ["for training", "0.875"],
+        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.99}},
+        "schedule.rollout_share",
+        ["for training", "0.875"],
     ),
     "no GPUs for rollouts": (
-        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.05}}, "schedule.rollout_share", ["for rollouts"],
+        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.05}},
+        "schedule.rollout_share",
+        ["for rollouts"],
     ),
     "a pool of one": ({"schedule": "async", "gpus": 1}, "cluster.gpus", ["at least 2", "pool_split"]),
     "no cached price": (
-        {"prices": "2026-01-05", "overrides": {"workload.turns": 3}}, "prices.cached_prefill",
+        {"prices": "2026-01-05", "overrides": {"workload.turns": 3}},
+        "prices.cached_prefill",
         ["2026-01-05", "--assumptions published", '{"cached_prefill": false}'],
     ),
     "no minibatches": ({"schedule": "stream_minibatch"}, "schedule.minibatches", ["--schedule.minibatches"]),
     "a trainer without room": (
-        {"training": "full", "model": "Qwen/Qwen3-32B", "prices": "2026-01-05", "gpus": 4}, "cluster.gpus",
+        {"training": "full", "model": "Qwen/Qwen3-32B", "prices": "2026-01-05", "gpus": 4},
+        "cluster.gpus",
         ["the trainer", "needs 7 GPUs"],
     ),
     "a model off the page": (
-        {"assumptions": {"edition": "published", "dated_prices": False}, "model": "Qwen/Qwen3.5-9B"}, "published_prices.prefill",
+        {"assumptions": {"edition": "published", "dated_prices": False}, "model": "Qwen/Qwen3.5-9B"},
+        "published_prices.prefill",
         ["one table"],
     ),
 }
@@ -76,11 +89,18 @@ def test_the_way_out_works():
 def test_each_switch_names_what_a_hand_made_configuration_lacks(switch):
     config = copy_with(hand_config(), {"assumptions": Assumptions(**{switch: switch != "dated_prices"})})
     named = " ".join(f"{problem.path} {problem.allowed}" for problem in problems_of(config))
-    lacking = {"dated_prices": "published_prices.sample", "cached_prefill": "workload.cache_hit_turns",
-               "whole_sequences": "workload.strips_thinking", "experts_hit": "model.expert_bytes", "batch_roof": "model.blocks",
-               "itemised_memory": "model.kv_heads", "mfu_surface": "cluster.trainer.mfu_dense",
-               "train_flop": "model.attention_flops",
-               "long_tail": "workload.length_p99_over_p50", "step_remainder": "cluster.trainer.fixed_seconds"}
+    lacking = {
+        "dated_prices": "published_prices.sample",
+        "cached_prefill": "workload.cache_hit_turns",
+        "whole_sequences": "workload.strips_thinking",
+        "experts_hit": "model.expert_bytes",
+        "batch_roof": "model.blocks",
+        "itemised_memory": "model.kv_heads",
+        "mfu_surface": "cluster.trainer.mfu_dense",
+        "train_flop": "model.attention_flops",
+        "long_tail": "workload.length_p99_over_p50",
+        "step_remainder": "cluster.trainer.fixed_seconds",
+    }
     assert (lacking[switch] in named) if switch in lacking else named == ""
 
 
@@ -88,7 +108,9 @@ def test_a_model_without_an_architecture_is_one_problem():
     with pytest.raises(tn.ConfigError) as caught:
         tn.replace(copy_with(hand_config(), {"assumptions": Assumptions(experts_hit=True, batch_roof=True)}), {})
     of_model = [problem for problem in caught.value.problems if problem.path.startswith("model.")]
-    assert len(of_model) == 1 and "model.expert_bytes" in of_model[0].allowed and '"batch_roof": false' in of_model[0].hint
+    assert (
+        len(of_model) == 1 and "model.expert_bytes" in of_model[0].allowed and '"batch_roof": false' in of_model[0].hint
+    )
 
 
 @pytest.mark.parametrize("width", [1.0, 2.0, 8.0])
@@ -130,7 +152,9 @@ def test_assumptions_as_people_write_them(given, edition):
     assert tn.Config.from_toml(revised(assumptions=parsed).to_toml()).assumptions == parsed
 
 
-@pytest.mark.parametrize("given", ["hopeful", "revised, hopeful", {"hopeful": True}, {"edition": "hopeful"}, {"kv_bytes": 3}])
+@pytest.mark.parametrize(
+    "given", ["hopeful", "revised, hopeful", {"hopeful": True}, {"edition": "hopeful"}, {"kv_bytes": 3}]
+)
 def test_unknown_assumptions_are_named(given):
-    with pytest.raises(tn.TinkerNomicsError, match="hopeful|kv_bytes"):
+    with pytest.raises(tn.TinkerNomicsError, match=r"hopeful|kv_bytes"):
         Assumptions.parse(given)

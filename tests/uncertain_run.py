@@ -99,4 +99,6 @@ def salib_indices(points: int, seed: int = 0, outputs: tuple[str, ...] = OUTPUTS
     clock.append(time.perf_counter())
     found = {name: salib_sobol.analyze(problem, y[name], calc_second_order=False, seed=seed) for name in outputs}
     clock.append(time.perf_counter())
-    return SalibIndices(found, len(x), dict(zip(("samples", "model", "indices and bootstrap"), np.diff(clock).tolist())))
+    return SalibIndices(
+        found, len(x), dict(zip(("samples", "model", "indices and bootstrap"), np.diff(clock).tolist()))
+    )

@@ -47,7 +47,7 @@ class Assumptions:
 
     @property
     def edition(self) -> str:
-        """"published", "revised", or the nearer edition and what differs from it, in words."""
+        """ "published", "revised", or the nearer edition and what differs from it, in words."""
         for name in EDITIONS:
             if self == _EDITIONS[name]:
                 return name

@@ -279,7 +279,7 @@ def replace(config: Config, values: Mapping[str, Any]) -> Config:
         ConfigError: every unknown path, unknown unit and value out of bounds, at once.
     """
     if not isinstance(config, Config) or not isinstance(values, Mapping):
-        raise TinkerNomicsError("replace takes a Config and {path: value}: replace(config, {\"workload.steps\": 100})")
+        raise TinkerNomicsError('replace takes a Config and {path: value}: replace(config, {"workload.steps": 100})')
     problems: list[Problem] = []
     parsed: dict[str, Any] = {}
     for path, given in values.items():
@@ -322,16 +322,24 @@ def problems_of(config: Config) -> list[Problem]:
             if found:
                 problems.append(found)
     if config.schedule.kind not in SCHEDULE_KINDS:
-        problems.append(Problem("schedule.kind", config.schedule.kind, f"one of {', '.join(SCHEDULE_KINDS)} is allowed"))
+        problems.append(
+            Problem("schedule.kind", config.schedule.kind, f"one of {', '.join(SCHEDULE_KINDS)} is allowed")
+        )
     if config.lora.training not in TRAINING_KINDS:
-        problems.append(Problem("lora.training", config.lora.training, f"one of {', '.join(TRAINING_KINDS)} is allowed"))
+        problems.append(
+            Problem("lora.training", config.lora.training, f"one of {', '.join(TRAINING_KINDS)} is allowed")
+        )
     k = config.schedule.max_steps_off_policy
     if config.schedule.kind in ("sync", "stream_minibatch", "partial") and not is_array(k) and k and k > 0:
         problems.append(
-            Problem("schedule.kind", config.schedule.kind, f"it is on-policy, but schedule.max_steps_off_policy is {k:g}",
-                    'Take "async" (or "auto"), or k = 0.')
+            Problem(
+                "schedule.kind",
+                config.schedule.kind,
+                f"it is on-policy, but schedule.max_steps_off_policy is {k:g}",
+                'Take "async" (or "auto"), or k = 0.',
+            )
         )
-    from .switch_checks import switch_problems
+    from .explanations.switch_checks import switch_problems
 
     problems += _sandbox_problems(config) + _model_problems(config)
     return problems + switch_problems(config, sound=not problems)
@@ -344,8 +352,14 @@ def _sandbox_problems(config: Config) -> list[Problem]:
     if sandbox.seconds is None and fee:
         provider = config.provenance.choices.get("sandbox")
         provider = "the sandbox" if provider in (None, "none") else provider
-        return [Problem("sandbox.seconds", None, f"{provider} bills by the second and no source gives the seconds of a rollout",
-                        "Give --sandbox.seconds, or a sandbox without a fee (--sandbox none).")]
+        return [
+            Problem(
+                "sandbox.seconds",
+                None,
+                f"{provider} bills by the second and no source gives the seconds of a rollout",
+                "Give --sandbox.seconds, or a sandbox without a fee (--sandbox none).",
+            )
+        ]
     return []
 
 
@@ -353,9 +367,14 @@ def _model_problems(config: Config) -> list[Problem]:
     figures = (config.model.lora_parameters_per_rank_published, config.model.lora_parameters_per_rank)
     if config.lora.training == "lora" and all(figure is None for figure in figures):
         model = config.provenance.choices.get("model") or "the model"
-        return [Problem("model.lora_parameters_per_rank", None,
-                        f"the architecture of {model} is not known, and the size of a LoRA checkpoint needs it",
-                        "Give the figure itself, or take lora.training = \"full\".")]
+        return [
+            Problem(
+                "model.lora_parameters_per_rank",
+                None,
+                f"the architecture of {model} is not known, and the size of a LoRA checkpoint needs it",
+                'Give the figure itself, or take lora.training = "full".',
+            )
+        ]
     return []
 
 

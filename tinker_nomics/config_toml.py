@@ -24,7 +24,9 @@ _BRINGS = {
     "provider": ("cluster.price_per_gpu_hour",),
     "sandbox": ("sandbox.",),
 }
-_EDITING = "# a name edited in this file keeps the figures below; --chip, --model, --prices ... bring those of another row"
+_EDITING = (
+    "# a name edited in this file keeps the figures below; --chip, --model, --prices ... bring those of another row"
+)
 
 
 def to_toml(config: Config) -> str:
@@ -33,7 +35,7 @@ def to_toml(config: Config) -> str:
     chosen: dict[str, Any] = {name: provenance.choices.get(name) for name in CHOICES}
     chosen |= {"schedule": config.schedule.kind, "training": config.lora.training}
     chosen["assumptions"] = _assumptions_value(config.assumptions)
-    lines = ["# a tinker_nomics run; numbers may carry a unit, as in \"3.35 TB/s\" or \"$2.50/h\"", _EDITING, "[choices]"]
+    lines = ['# a tinker_nomics run; numbers may carry a unit, as in "3.35 TB/s" or "$2.50/h"', _EDITING, "[choices]"]
     lines += [f"{name} = {_value(value)}" for name, value in chosen.items() if value is not None]
     section = ""
     for path in sorted(registry(), key=_group_order()):
@@ -121,7 +123,9 @@ def from_toml(
     for name in named:
         if name not in CHOICES:
             hint = f"The nearest is {nearest(name, CHOICES, 1)[0]}."
-            problems.append(Problem(f"choices.{name}", named[name], f"no such choice; there are {listed(CHOICES)}", hint))
+            problems.append(
+                Problem(f"choices.{name}", named[name], f"no such choice; there are {listed(CHOICES)}", hint)
+            )
         elif not isinstance(named[name], str | Mapping if name == "assumptions" else str | datetime.date):
             problems.append(Problem(f"choices.{name}", named[name], "text is expected"))
     numbers = _flat(table, problems)
@@ -157,7 +161,9 @@ def _without_figures_of(
     plain, needed = _rows_alone(named.pop("recipe", None), named, brought, rest)
     if plain is None:
         return rest
-    return rest | {path: value for path, value in brought.items() if path in needed or not _is(value, path, get(plain, path))}
+    return rest | {
+        path: value for path, value in brought.items() if path in needed or not _is(value, path, get(plain, path))
+    }
 
 
 def _rows_alone(

@@ -12,17 +12,17 @@ import numpy as np
 from .assumptions import Assumptions, either, may_be_on
 from .boundary import x64
 from .config import Config, Number, copy_with, get
+from .cost_parts.own_run import cached, has_steps, own_run, per_rank
+from .cost_parts.run_memory import run_memory
+from .cost_parts.switched_figures import rollout_model
+from .cost_parts.tinker_queue import queue_discards
 from .formulas import api_billing, lora, rollout, sandbox, schedule, tokens, trained_tokens, training
 from .formulas.decode_step import cache_read
 from .formulas.staleness_queue import billed_multiplier
 from .notes import notes_of
 from .outputs import Difference, Estimate, LoraSize, SelfHosted, Staleness, TinkerCost, Tokens
-from .own_run import cached, has_steps, own_run, per_rank
 from .parameters import registry
 from .plain_config import checked, not_plain, refuse_overflow
-from .run_memory import run_memory
-from .switched_figures import rollout_model
-from .tinker_queue import queue_discards
 
 
 def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate:
@@ -69,10 +69,16 @@ def _streams(config: Config, switches: Assumptions, staleness: Staleness) -> Tok
     sampled = tokens.rollout_tokens(work)
 
     def whole() -> Number:
-        return jnp.where(work.strips_thinking > 0, trained_tokens.sequences_by_turn(work), trained_tokens.whole_sequences(work))
+        return jnp.where(
+            work.strips_thinking > 0, trained_tokens.sequences_by_turn(work), trained_tokens.whole_sequences(work)
+        )
 
     trained = either(switches.whole_sequences, lambda: tokens.train_tokens(work), whole)
-    found = either(switches.cached_prefill, lambda: 0.0, lambda: cached(config)) if may_be_on(switches.cached_prefill) else None
+    found = (
+        either(switches.cached_prefill, lambda: 0.0, lambda: cached(config))
+        if may_be_on(switches.cached_prefill)
+        else None
+    )
     thrown = None if staleness.discarded is None else sampled * (billed_multiplier(staleness.discarded) - 1)
     return Tokens(sampled, trained, tokens.prefill_tokens(work), found, thrown)
 
@@ -115,8 +121,12 @@ def _tinker(
     sampled = api_billing.stream_cost(streams.rollout, _price(config, switches, "sample")) * again
     trained = api_billing.stream_cost(streams.train, _price(config, switches, "train"))
     found, cheap = streams.cached, config.prices.cached_prefill
-    prefilled = api_billing.stream_cost(streams.prefill if found is None else streams.prefill - found,
-                                        _price(config, switches, "prefill")) * everything
+    prefilled = (
+        api_billing.stream_cost(
+            streams.prefill if found is None else streams.prefill - found, _price(config, switches, "prefill")
+        )
+        * everything
+    )
     cached_cost = None
     if found is not None:
         cached_cost = api_billing.stream_cost(found, _cached_price(cheap, found)) * everything

@@ -46,8 +46,12 @@ def distribution_of(declared: DeclaredRange, parameter: Parameter) -> Distributi
     low, high = float(found.quantile(_RARE)), float(found.quantile(1 - _RARE))
     if parameter.low < low and high <= parameter.high:
         return found
-    return Truncated(found, parameter.low if low <= parameter.low else None,
-                     parameter.high if high > parameter.high else None, source=found.source)
+    return Truncated(
+        found,
+        parameter.low if low <= parameter.low else None,
+        parameter.high if high > parameter.high else None,
+        source=found.source,
+    )
 
 
 def _shape(declared: DeclaredRange, parameter: Parameter) -> Distribution:
@@ -159,7 +163,7 @@ def _relative(parameter: Parameter, value: float, relative: str) -> Span:
     except (AttributeError, ValueError):
         share = math.nan
     if not 0 < share < 1 or not relative.strip().endswith("%"):
-        raise TinkerNomicsError(f"range = {relative!r}: write a share between 0% and 100%, e.g. \"10%\"")
+        raise TinkerNomicsError(f'range = {relative!r}: write a share between 0% and 100%, e.g. "10%"')
     low, high = max(value * (1 - share), parameter.low), min(value * (1 + share), parameter.high)
     return Span("uncertainty", low, high, f"+-{share:.0%}, as asked; no source declares a range")
 
@@ -167,8 +171,12 @@ def _relative(parameter: Parameter, value: float, relative: str) -> Span:
 def check_distributions(given: Mapping[str, object]) -> dict[str, Distribution]:
     """`given` with canonical paths, or one error that names every path and value that will not do."""
     if not isinstance(given, Mapping):
-        raise TinkerNomicsError(f"distributions = {shown(given)}: a mapping is expected, {{path: tn.Uniform(low, high)}}")
-    wrong = [f"{path}: {value!r} is no distribution" for path, value in given.items() if not isinstance(value, Distribution)]
+        raise TinkerNomicsError(
+            f"distributions = {shown(given)}: a mapping is expected, {{path: tn.Uniform(low, high)}}"
+        )
+    wrong = [
+        f"{path}: {value!r} is no distribution" for path, value in given.items() if not isinstance(value, Distribution)
+    ]
     if wrong:
         raise TinkerNomicsError(f"{listed(wrong)}; give e.g. tn.Uniform(low, high)")
     return {canonical_path(path): value for path, value in given.items()}  # type: ignore[misc]

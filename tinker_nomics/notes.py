@@ -10,8 +10,10 @@ def _long_tail_note(config: Config) -> list[str]:
     most, mean = config.workload.max_completion_tokens, config.workload.completion_tokens
     if config.assumptions.long_tail is not True or most is None or mean < most:
         return []
-    return ["completion_tokens is at its cap, so every rollout is taken to run that long, and none longer: a mean below "
-            "the cap brings the long tail in"]
+    return [
+        "completion_tokens is at its cap, so every rollout is taken to run that long, and none longer: a mean below "
+        "the cap brings the long tail in"
+    ]
 
 
 def notes_of(config: Config) -> tuple[str, ...]:

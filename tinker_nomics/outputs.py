@@ -150,10 +150,25 @@ class Estimate(_Named):
 
 
 # outputs that only some assumptions have; an edition without them leaves them out, where others say None
-_REVISED = frozenset({
-    "cached", "discarded", "cached_prefill", "share", "tail_hours", "fixed_hours", "sync_hours", "mfu", "concurrency",
-    "engine_gpus", "trainer_gpus", "activation_bytes", "trained_bytes", "discarded_low", "discarded_high",
-})
+_REVISED = frozenset(
+    {
+        "cached",
+        "discarded",
+        "cached_prefill",
+        "share",
+        "tail_hours",
+        "fixed_hours",
+        "sync_hours",
+        "mfu",
+        "concurrency",
+        "engine_gpus",
+        "trainer_gpus",
+        "activation_bytes",
+        "trained_bytes",
+        "discarded_low",
+        "discarded_high",
+    }
+)
 GROUPS = ("tokens", "tinker", "self_hosted", "difference", "memory", "lora", "staleness", "branches")
 
 

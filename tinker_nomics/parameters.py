@@ -148,8 +148,11 @@ def _fitted(name: str) -> dict[str, float]:
     """P10, P50 and P90 of a fitted coefficient, named "table.coefficient"."""
     table, coefficient = name.split(".")
     spread = about(table)
-    return {"p10": spread[f"{coefficient}_p10"], "p50": coefficients(table)[coefficient],
-            "p90": spread[f"{coefficient}_p90"]}
+    return {
+        "p10": spread[f"{coefficient}_p10"],
+        "p50": coefficients(table)[coefficient],
+        "p90": spread[f"{coefficient}_p90"],
+    }
 
 
 def _range(entry: dict, fitted: str | None) -> DeclaredRange:

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from .errors import Problem
+from .explanations.switch_checks import without
 from .quantities import show
-from .switch_checks import without
 
 if TYPE_CHECKING:
     from .config import Config
@@ -35,27 +35,59 @@ def _problems(config: Config) -> list[Problem]:
     size = f"{show(weights, 'B')} of weights and {show(cache, 'B')} of cache a sequence"
     hint = f"Take another chip, more GPUs, or {without('itemised_memory')}."
     if least is None:
-        return [Problem("cluster.chip.memory_bytes", chip.memory_bytes, f"the cache of one sequence takes {show(cache, 'B')},"
-                        f" and the engine may fill {show(room, 'B')} of a chip", hint)]
+        return [
+            Problem(
+                "cluster.chip.memory_bytes",
+                chip.memory_bytes,
+                f"the cache of one sequence takes {show(cache, 'B')},"
+                f" and the engine may fill {show(room, 'B')} of a chip",
+                hint,
+            )
+        ]
     width = float(engine.tensor_parallel or least)
     pool = gpus * float(config.schedule.rollout_share or 1) if split else gpus
     fits = (room - weights / width) * min(width, heads) / cache
     if fits < 1:
-        return [Problem("cluster.engine.tensor_parallel", width, f"the weights do not fit: {size}, and {width:g} GPUs have "
-                        f"{show(room * width, 'B')} for the engine", f"Give {least:g} or more, or leave it out.")]
+        return [
+            Problem(
+                "cluster.engine.tensor_parallel",
+                width,
+                f"the weights do not fit: {size}, and {width:g} GPUs have {show(room * width, 'B')} for the engine",
+                f"Give {least:g} or more, or leave it out.",
+            )
+        ]
     if width > pool:
-        return [Problem("cluster.gpus", gpus, f"the weights do not fit: {size} take {width:g} GPUs of "
-                        f"{show(chip.memory_bytes, 'B')}, and there are {pool:g} for rollouts", hint)]
+        return [
+            Problem(
+                "cluster.gpus",
+                gpus,
+                f"the weights do not fit: {size} take {width:g} GPUs of "
+                f"{show(chip.memory_bytes, 'B')}, and there are {pool:g} for rollouts",
+                hint,
+            )
+        ]
     if engine.sequences is not None and engine.sequences > fits:
-        return [Problem("cluster.engine.sequences", engine.sequences, f"the cache allows {math.floor(fits)} at a time: "
-                        f"{show(cache, 'B')} each beside {show(weights / width, 'B')} of weights in {show(room, 'B')} a GPU",
-                        f"Give {math.floor(fits)} or fewer, or leave it out.")]
+        return [
+            Problem(
+                "cluster.engine.sequences",
+                engine.sequences,
+                f"the cache allows {math.floor(fits)} at a time: "
+                f"{show(cache, 'B')} each beside {show(weights / width, 'B')} of weights in {show(room, 'B')} a GPU",
+                f"Give {math.floor(fits)} or fewer, or leave it out.",
+            )
+        ]
     need = math.ceil(_trainer_bytes(config) / chip.memory_bytes)
     left = gpus * (1 - float(config.schedule.rollout_share)) if split and config.schedule.rollout_share else gpus
     left = gpus - width if split and not config.schedule.rollout_share else left
     if need > left:
-        return [Problem("cluster.gpus", gpus, f"the trainer does not fit: it needs {need} GPUs of "
-                        f"{show(chip.memory_bytes, 'B')}, and has {left:g}", hint)]
+        return [
+            Problem(
+                "cluster.gpus",
+                gpus,
+                f"the trainer does not fit: it needs {need} GPUs of {show(chip.memory_bytes, 'B')}, and has {left:g}",
+                hint,
+            )
+        ]
     return []
 
 

@@ -17,7 +17,9 @@ def checked(config: Any, driver: str) -> Config:
     if isinstance(config, Config):
         return config
     recipe = config if isinstance(config, str) else "math_rl"
-    raise TinkerNomicsError(f"{driver} takes a Config, not {shown(config)}: make one by tn.Config.from_recipe({recipe!r})")
+    raise TinkerNomicsError(
+        f"{driver} takes a Config, not {shown(config)}: make one by tn.Config.from_recipe({recipe!r})"
+    )
 
 
 def not_plain(config: Config, driver: str) -> TinkerNomicsError:
@@ -43,4 +45,6 @@ def refuse_overflow(config: Config, priced: Any) -> None:
         return
     values = {path: get(config, path) for path, row in registry().items() if row.role != "fact"}
     path = max(values, key=lambda name: abs(values[name] or 0.0))
-    raise TinkerNomicsError(f"the cost of this run is too large to be a number; its largest input is {path} = {values[path]:g}")
+    raise TinkerNomicsError(
+        f"the cost of this run is too large to be a number; its largest input is {path} = {values[path]:g}"
+    )

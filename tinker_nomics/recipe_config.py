@@ -29,7 +29,7 @@ from .config import (
 )
 from .editions import DEFAULT_EDITION
 from .errors import ConfigError, Problem, TinkerNomicsError, listed
-from .hardware import Chip
+from .hardware.chip import Chip
 from .parameters import registry
 
 DEFAULT_CHIP = "h100-sxm"
@@ -236,8 +236,12 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
             if value is None and path not in gathering.overrides:
                 gathering.values[path] = 1.0
                 gathering.problems.append(
-                    Problem(path, None, f"no source gives this figure for {chip.name}",
-                            f"Give {registry()[path].flag}, or take another chip.")
+                    Problem(
+                        path,
+                        None,
+                        f"no source gives this figure for {chip.name}",
+                        f"Give {registry()[path].flag}, or take another chip.",
+                    )
                 )
     gathering.add({"cluster.gpus": DEFAULT_GPUS}, "as asked")
     if gpus is not None:

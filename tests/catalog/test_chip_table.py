@@ -12,7 +12,7 @@ from tinker_nomics.catalog.chip_table import chip, chips
 from tinker_nomics.catalog.effective_table import all_effective_rates
 from tinker_nomics.catalog.lookup import CatalogError
 from tinker_nomics.hardware import Chip, TierKind, Topology
-from tinker_nomics.hardware_checks import cited
+from tinker_nomics.hardware.checks import cited
 
 WANTED = [
     *("a100-40-sxm", "a100-80-sxm", "a100-80-pcie", "h100-sxm", "h200-sxm", "b200", "l40s", "rtx3090"),

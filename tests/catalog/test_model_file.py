@@ -10,7 +10,7 @@ import pytest
 from shared_folder import SHARED
 
 from tinker_nomics import catalog
-from tinker_nomics.architecture import ArchitectureError
+from tinker_nomics.architectures.architecture import ArchitectureError
 from tinker_nomics.decode import HeaderSource
 
 CONFIG = {

@@ -110,4 +110,5 @@ def test_arrays_broadcast() -> None:
         many = long_tail.synchronous_seconds(np.array([8.0, 64.0]), 500.0, 0.8, INF, 0.0, 0.0, MODEL, cluster())
         assert np.asarray(many).shape == (2,)
         assert float(many[1]) == pytest.approx(
-            float(long_tail.synchronous_seconds(64.0, 500.0, 0.8, INF, 0.0, 0.0, MODEL, cluster())), rel=1e-12)
+            float(long_tail.synchronous_seconds(64.0, 500.0, 0.8, INF, 0.0, 0.0, MODEL, cluster())), rel=1e-12
+        )

@@ -20,7 +20,9 @@ TRAINER = TrainerFigures(
     FIT["mfu_dense"], FIT["mfu_moe"], FIT["mfu_power"], FIT["fixed_seconds"], MODEL.weight_bytes, FIT["sync_rate"]
 )
 CLUSTER = cluster(
-    gpus=16.0, decode_efficiency=FIT["decode_efficiency"], block_seconds=FIT["block_seconds"],
+    gpus=16.0,
+    decode_efficiency=FIT["decode_efficiency"],
+    block_seconds=FIT["block_seconds"],
     token_seconds=FIT["token_seconds"],
 )
 with x64():
@@ -29,8 +31,17 @@ with x64():
 
 def work(**changes: float) -> StepWork:
     base = StepWork(
-        sequences=1024.0, mean=1000.0, sigma=0.8, cap=4096.0, prompt=200.0, observed=0.0, prefill_tokens=204_800.0,
-        trained_tokens=1_228_800.0, train_flop=0.0, extra_train_seconds=0.0, bound=0.0,
+        sequences=1024.0,
+        mean=1000.0,
+        sigma=0.8,
+        cap=4096.0,
+        prompt=200.0,
+        observed=0.0,
+        prefill_tokens=204_800.0,
+        trained_tokens=1_228_800.0,
+        train_flop=0.0,
+        extra_train_seconds=0.0,
+        bound=0.0,
     )
     return replace(base, **({"train_flop": FLOP} | changes))
 

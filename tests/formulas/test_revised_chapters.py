@@ -25,9 +25,19 @@ from tinker_nomics.formulas import (
 
 def agent(**changes: float) -> Workload:
     values = dict(
-        prompts_per_step=1.0, rollouts_per_prompt=1.0, completion_tokens=350.0, prompt_tokens=2000.0, steps=1.0,
-        epochs=1.0, length_growth=1.0, turns=25.0, turns_growth=1.0, observation_tokens=750.0, failure_rate=0.0,
-        failure_extra_turns=0.5, recipe_multiplier=1.0,
+        prompts_per_step=1.0,
+        rollouts_per_prompt=1.0,
+        completion_tokens=350.0,
+        prompt_tokens=2000.0,
+        steps=1.0,
+        epochs=1.0,
+        length_growth=1.0,
+        turns=25.0,
+        turns_growth=1.0,
+        observation_tokens=750.0,
+        failure_rate=0.0,
+        failure_extra_turns=0.5,
+        recipe_multiplier=1.0,
     )
     return Workload(**(values | changes))
 
@@ -82,7 +92,8 @@ def test_intensity_saturates_with_the_cache() -> None:
             exact = 2 * model.parameters / (context * model.kv_bytes_per_token)
             assert exact == pytest.approx(limit, rel=0.01)
             assert float(decode_step.intensity(1e9, context, model)) == pytest.approx(
-                2 * model.matrix_parameters / (context * model.kv_bytes_per_token), rel=1e-3)
+                2 * model.matrix_parameters / (context * model.kv_bytes_per_token), rel=1e-3
+            )
 
 
 def test_one_step_is_the_published_one_at_batch_one() -> None:

@@ -114,7 +114,7 @@ def test_the_partial_integral_is_that_of_the_distribution() -> None:
     from scipy.stats import lognorm
 
     sigma = np.sqrt(np.log1p(0.7**2))
-    law = lognorm(sigma, scale=np.exp(-sigma**2 / 2))
+    law = lognorm(sigma, scale=np.exp(-(sigma**2) / 2))
     grid = np.linspace(0, 2.5, 20001)
     with x64():
         assert float(partial_integral(2.5, 0.7)[0]) == pytest.approx(np.trapezoid(law.cdf(grid), grid), rel=1e-6)

@@ -54,8 +54,10 @@ def on_several_devices(target: str) -> None:
     assert len(devices) == 5
     save(f"{target}_two", whole_run(devices[:2]))
     save(f"{target}_five", whole_run())
-    parts = [st.run(points(), Model(), REDUCERS, chunks=share(range(128), rank, 5), mesh=devices[:1]).states
-             for rank in range(5)]
+    parts = [
+        st.run(points(), Model(), REDUCERS, chunks=share(range(128), rank, 5), mesh=devices[:1]).states
+        for rank in range(5)
+    ]
     with x64():
         peers = Mesh(np.array(devices), ("processes",))
         both = _merged_tree(peers, REDUCERS, placed(peers, parts))

@@ -101,9 +101,11 @@ def test_runs_of_any_length_share_one_program():
     assert len(traces) <= 4  # of the shapes and of the loop, once
     whole = SobolPoints(2, 11, replicates=3, seed=4, log2_chunk=3)
     with x64():
-        values = np.stack([
-            np.concatenate([np.asarray(whole.chunk(stratum, np.int64(chunk))) for chunk in range(256)], axis=1)
-            for stratum in range(3)
-        ])
+        values = np.stack(
+            [
+                np.concatenate([np.asarray(whole.chunk(stratum, np.int64(chunk))) for chunk in range(256)], axis=1)
+                for stratum in range(3)
+            ]
+        )
     np.testing.assert_allclose(found[11].mean, (values[:, 0] * values[:, 1]).mean(axis=1), rtol=1e-13)
     assert found[11].count.tolist() == [2048] * 3

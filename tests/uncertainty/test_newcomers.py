@@ -33,7 +33,9 @@ ANALYSES = {
     "spider": spider,
     "elasticities": lambda f, given, **more: elasticities(f, given, **more),
     "break_even": lambda f, given, **more: break_even(f, next(iter(given)), 0.0, 1.0, at=given, **more),
-    "levers": lambda f, given, **more: levers(f, dict.fromkeys(given, (0.1, 0.9)), at=dict.fromkeys(given, 0.5), **more),
+    "levers": lambda f, given, **more: levers(
+        f, dict.fromkeys(given, (0.1, 0.9)), at=dict.fromkeys(given, 0.5), **more
+    ),
 }
 each = pytest.mark.parametrize("analysis", ANALYSES.values(), ids=ANALYSES)
 
@@ -66,7 +68,11 @@ def test_functions_that_cannot_be_analysed_say_what_to_write(analysis, f, match)
 def test_every_analysis_names_what_it_was_given_wrong(analysis):
     base = {"part": {"rate": 2.0, "kind": "fast", "path": np.ones(3)}}
     f = lambda d: {"cost": 2.0 * d["part"]["rate"]}  # noqa: E731
-    for path, match in (("part.rat", "nearest: part.rate"), ("part.kind", "not a number"), ("part.path", "not a number")):
+    for path, match in (
+        ("part.rat", "nearest: part.rate"),
+        ("part.kind", "not a number"),
+        ("part.path", "not a number"),
+    ):
         with pytest.raises(UncertaintyError, match=match):
             analysis(f, {path: Uniform(1.0, 2.0)}, base=base)
     with pytest.raises(UncertaintyError, match="cannot be traced"):

@@ -48,7 +48,10 @@ def test_identities_on_the_cost_model(ours):
     assert not ours.nonfinite["tinker.total"]
     for output in HELD:
         s1, st = ours.s1[output], ours.st[output]
-        assert sum(s1.values()) <= 1.0 + 4 * np.hypot.reduce(list(ours.s1_error[output].values())) and sum(st.values()) >= 1.0
+        assert (
+            sum(s1.values()) <= 1.0 + 4 * np.hypot.reduce(list(ours.s1_error[output].values()))
+            and sum(st.values()) >= 1.0
+        )
         for name in INPUTS:
             assert s1[name] <= st[name] + 4 * np.hypot(ours.s1_error[output][name], ours.st_error[output][name])
     # what happens on own GPUs does not touch Tinker's bill

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import listed
-from ..hardware import Chip, Link
-from ..hardware_toml import chip_from_table, read_source
+from ..hardware.chip import Chip, Link
+from ..hardware.reader import chip_from_table, read_source
 from .effective_table import EffectiveRate, effective_rates
 from .lookup import CatalogError, find, nearest, plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ..hardware import AllReduceTime, Source
-from ..hardware_toml import read_source
+from ..hardware.chip import AllReduceTime, Source
+from ..hardware.reader import read_source
 from ..quantities import parse_quantity
 from .tables import packaged
 

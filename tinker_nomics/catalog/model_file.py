@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..architecture import Architecture, ArchitectureError
+from ..architectures.architecture import Architecture, ArchitectureError
 from .model_table import ModelRow
 
 

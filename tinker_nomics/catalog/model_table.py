@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..architecture import Architecture
+from ..architectures.architecture import Architecture
+from ..architectures.model_figures import figure_values
 from ..errors import ConfigError, Problem, TinkerNomicsError
-from ..model_figures import figure_values
 from .lookup import find, tail
 from .tables import packaged, quantity, refuse_unknown, users_own
 
@@ -39,8 +39,12 @@ NUMBERS = {
     "lora_used_per_rank": "parameters",
 }
 # what the revised edition needs besides; `model_figures.py` reduces a geometry to them
-_FIGURES = (*list(NUMBERS)[list(NUMBERS).index("matrix_parameters"):], "window_kv_bytes_per_token", "window",
-            "state_bytes_per_sequence")
+_FIGURES = (
+    *list(NUMBERS)[list(NUMBERS).index("matrix_parameters") :],
+    "window_kv_bytes_per_token",
+    "window",
+    "state_bytes_per_sequence",
+)
 
 
 @dataclass(frozen=True)

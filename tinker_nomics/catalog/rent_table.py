@@ -8,8 +8,8 @@ from functools import cache
 from statistics import median
 
 from ..errors import listed
-from ..hardware import Source
-from ..hardware_toml import read_source
+from ..hardware.chip import Source
+from ..hardware.reader import read_source
 from .chip_table import chip as chip_named
 from .dates import parse_date
 from .lookup import CatalogError, nearest, plain

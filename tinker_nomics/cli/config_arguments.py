@@ -44,14 +44,23 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _CHOICES.items():
         flags = [f"--{name}", *(["--rent"] if name == "provider" else [])]
         choices.add_argument(*flags, dest=name, metavar="NAME", action=_Once, help=text)
-    choices.add_argument("--gpus", metavar="N", action=_Once,
-                         help="GPUs of the own cluster (default 8); the same as --cluster.gpus")
-    choices.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="settings",
-                         help="any parameter by its path, e.g. --set workload.length_growth=2.0")
-    group = parser.add_argument_group("parameters (numbers may carry a unit: \"3.35 TB/s\", \"80 GiB\", \"$2.50/h\")")
+    choices.add_argument(
+        "--gpus", metavar="N", action=_Once, help="GPUs of the own cluster (default 8); the same as --cluster.gpus"
+    )
+    choices.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        dest="settings",
+        help="any parameter by its path, e.g. --set workload.length_growth=2.0",
+    )
+    group = parser.add_argument_group('parameters (numbers may carry a unit: "3.35 TB/s", "80 GiB", "$2.50/h")')
     for path, parameter in registry().items():
         unit = "" if parameter.unit == "1" else f" [{parameter.unit}]"
-        group.add_argument(parameter.flag, dest=path, metavar="X", action=_Once, help=(parameter.help + unit).replace("%", "%%"))
+        group.add_argument(
+            parameter.flag, dest=path, metavar="X", action=_Once, help=(parameter.help + unit).replace("%", "%%")
+        )
 
 
 def config_from(args: argparse.Namespace) -> Config:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..decode.pricing import DecodeCost
     from ..decode.refusal import DecodeRefusal
     from ..decode.step import DecodeStep
-    from ..hardware import Machine
+    from ..hardware.chip import Machine
     from .decode_text import Priced
 
 _EXAMPLES = """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .decode_arguments import counts_of, names_of
 
 if TYPE_CHECKING:
-    from ..hardware import Chip, Machine
+    from ..hardware.chip import Chip, Machine
 
 EVERY = "all"
 
@@ -48,7 +48,7 @@ def rented_chips(names: str, rent: str | None) -> list[RentedChip]:
 
 def machines_of(chips: list[RentedChip], widths: str) -> list[Machine]:
     """Every chip at every width of a list such as "1,2,4"."""
-    from ..hardware import Machine
+    from ..hardware.chip import Machine
 
     counts = counts_of(widths, "--tp", "8")
     return [Machine(rented.chip, width, rented.rent) for rented in chips for width in counts]
@@ -57,7 +57,7 @@ def machines_of(chips: list[RentedChip], widths: str) -> list[Machine]:
 def chip_named(name: str) -> Chip:
     """A chip of the catalog, or of a TOML file where `name` is one."""
     if name.endswith(".toml") or Path(name).is_file():
-        from ..hardware import Chip
+        from ..hardware.chip import Chip
 
         return Chip.from_toml(Path(name))
     from .. import catalog

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..decode.gguf_header import GgufHeader
     from ..decode.refusal import DecodeRefusal
     from ..decode.step import DecodeStep
-    from ..hardware import Machine
+    from ..hardware.chip import Machine
     from .decode_machines import RentedChip
 
 _HEADER = ["chip", "chips", "precision", "floor ms", "predicted ms", "binds", "tokens/s", "USD/M tokens", "notes"]

@@ -11,15 +11,18 @@ from .config_arguments import add_config_arguments, config_from
 
 if TYPE_CHECKING:
     from ..config import Config
-    from ..explaining import Explanation
+    from ..explanations.explaining import Explanation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of a run, and how to print it."""
     add_config_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print every number, with units, as JSON")
-    parser.add_argument("--explain", action="store_true",
-                        help="print what each deviation of the revised edition does to the totals, with its evidence")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="print what each deviation of the revised edition does to the totals, with its evidence",
+    )
     parser.add_argument("--plot", metavar="FILE", help="with --explain: the waterfall as a picture (PNG, SVG, PDF)")
     parser.add_argument("--force", action="store_true", help="replace an existing picture")
 
@@ -38,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     use_compilation_cache()
     if args.explain:
         return _explain(args, config)
-    from ..estimate_range import estimate_with_range
+    from ..cost_sensitivity.estimate_range import estimate_with_range
     from ..outputs import UNITS, by_path
 
     ranged = estimate_with_range(config)
@@ -60,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace, config: Config) -> int:
-    from ..explaining import explain
+    from ..explanations.explaining import explain
 
     explanation: Explanation = explain(config)
     print(json.dumps(explanation.to_dict(), indent=2) if args.json else explanation.table())

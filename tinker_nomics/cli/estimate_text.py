@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Mapping
 
 from ..config import Config
+from ..cost_sensitivity.estimate_range import Ranged
 from ..errors import listed
-from ..estimate_range import Ranged
 from ..formulas.staleness_queue import billed_multiplier
 from ..outputs import Estimate
 from ..quantities import show
@@ -19,7 +19,13 @@ WIDTH = 100
 def screen(config: Config, ranged: Ranged) -> str:
     """The run in a line, its token streams, both bills side by side, the verdict, memory, checkpoint, assumptions."""
     estimate = ranged.estimate
-    parts = [_run_line(config), _bills(estimate), _totals(config, ranged), _fit(config, estimate), _basis(config, estimate)]
+    parts = [
+        _run_line(config),
+        _bills(estimate),
+        _totals(config, ranged),
+        _fit(config, estimate),
+        _basis(config, estimate),
+    ]
     return "\n\n".join(parts)
 
 
@@ -62,7 +68,9 @@ def _rest(estimate: Estimate) -> list[list[str]]:
 
 def _totals(config: Config, ranged: Ranged) -> str:
     """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
-    lines = [f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list') or 'your own list'}"]
+    lines = [
+        f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list') or 'your own list'}"
+    ]
     if ranged.varied:
         low, high = ranged.low, ranged.high
         lines[0] += (
@@ -86,9 +94,11 @@ def _discards(estimate: Estimate) -> list[str]:
         return []
     billed = tinker.rollout + tinker.prefill + tinker.sandbox
     more = [billed * (billed_multiplier(share) - 1) for share in (staleness.discarded_low, staleness.discarded_high)]
-    return [f"Stale groups are not in Tinker's total: schedule.rho and schedule.variation are not known. They would be "
-            f"{staleness.discarded_low:.0%} to {staleness.discarded_high:.0%} of all groups and add {_usd(more[0])} to "
-            f"{_usd(more[1])}."]
+    return [
+        f"Stale groups are not in Tinker's total: schedule.rho and schedule.variation are not known. They would be "
+        f"{staleness.discarded_low:.0%} to {staleness.discarded_high:.0%} of all groups and add {_usd(more[0])} to "
+        f"{_usd(more[1])}."
+    ]
 
 
 def _verdict(estimate: Estimate) -> str:
@@ -120,7 +130,8 @@ def _fit(config: Config, estimate: Estimate) -> str:
     if estimate.lora.checkpoint_bytes is not None:
         lines.append(
             f"checkpoint: LoRA rank {config.lora.rank:g}, {estimate.lora.parameters / 1e6:,.1f} M parameters, "
-            f"{show(estimate.lora.checkpoint_bytes, 'B')}, {show(estimate.tinker.storage_per_month or 0.0, 'USD')} a month on Tinker"
+            f"{show(estimate.lora.checkpoint_bytes, 'B')}, "
+            f"{show(estimate.tinker.storage_per_month or 0.0, 'USD')} a month on Tinker"
         )
     return "\n".join(_wrapped(line, "  ") for line in lines)
 

@@ -38,17 +38,27 @@ class Parser(argparse.ArgumentParser):
 
             flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
             first = unknown[0]
-            hint = f"; the nearest are {', '.join(nearest(first.split('=')[0], flags))}" if first.startswith("-") else ""
+            hint = (
+                f"; the nearest are {', '.join(nearest(first.split('=')[0], flags))}" if first.startswith("-") else ""
+            )
             self.error(f"unrecognized argument {first}{hint}")
         return args
 
 
 def _top_help() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"usage: {PROGRAM} COMMAND [...]", "", "What a reinforcement-learning run costs, before the money is spent.", ""]
+    lines = [
+        f"usage: {PROGRAM} COMMAND [...]",
+        "",
+        "What a reinforcement-learning run costs, before the money is spent.",
+        "",
+    ]
     lines += [f"  {name.ljust(width)}  {text}" for name, (_, text) in COMMANDS.items()]
-    lines += ["", f"  {PROGRAM} COMMAND --help tells a command's flags; {PROGRAM} --version the version.",
-              f"  try: {PROGRAM} estimate math_rl --model Qwen3-8B --chip h100-sxm --gpus 8"]
+    lines += [
+        "",
+        f"  {PROGRAM} COMMAND --help tells a command's flags; {PROGRAM} --version the version.",
+        f"  try: {PROGRAM} estimate math_rl --model Qwen3-8B --chip h100-sxm --gpus 8",
+    ]
     return "\n".join(lines)
 
 
@@ -82,8 +92,11 @@ def _main(arguments: Sequence[str]) -> int:
         from ..parameters import nearest
 
         kind = "flag" if name.startswith("-") else "command"
-        print(f"{PROGRAM}: error: no {kind} {name!r}; the nearest commands are {', '.join(nearest(name, COMMANDS))}\n"
-              f"  try: {PROGRAM} --help", file=sys.stderr)
+        print(
+            f"{PROGRAM}: error: no {kind} {name!r}; the nearest commands are {', '.join(nearest(name, COMMANDS))}\n"
+            f"  try: {PROGRAM} --help",
+            file=sys.stderr,
+        )
         return 2
     return _run(name, arguments[1:])
 
@@ -91,8 +104,12 @@ def _main(arguments: Sequence[str]) -> int:
 def _run(name: str, arguments: Sequence[str]) -> int:
     module, text = COMMANDS[name]
     command = import_module(f"{__package__}.{module}")
-    parser = Parser(prog=f"{PROGRAM} {name}", description=text[0].upper() + text[1:] + ".", allow_abbrev=False,
-                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog=f"{PROGRAM} {name}",
+        description=text[0].upper() + text[1:] + ".",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     command.add_arguments(parser)
     try:
         args = parser.parse_strictly(arguments)

@@ -9,8 +9,12 @@ from .monte_carlo_command import add_result_arguments, check_files, show
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The parts, and what to do with the whole."""
-    parser.add_argument("parts", nargs="+", metavar="PART.npz", help="files of `monte-carlo --chunks A:B --out FILE`; "
-                        "or one whole result, to print it again")
+    parser.add_argument(
+        "parts",
+        nargs="+",
+        metavar="PART.npz",
+        help="files of `monte-carlo --chunks A:B --out FILE`; or one whole result, to print it again",
+    )
     group = parser.add_argument_group("result")
     group.add_argument("--out", metavar="FILE.npz", help="write the whole there")
     add_result_arguments(group)
@@ -23,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.budget is not None:
         raise TinkerNomicsError("--budget: give it to the runs of the parts, which count what exceeds it")
     check_files(args)
-    from ..part_merging import merge_parts
+    from ..cost_distribution.parts import merge_parts
 
     result = merge_parts(args.parts)
     show(args, result)

@@ -14,7 +14,7 @@ from .uncertain_arguments import add_uncertain_arguments, distributions_from, wh
 
 if TYPE_CHECKING:
     from ..config import Config
-    from ..cost_distribution import CostDistribution
+    from ..cost_distribution.result import CostDistribution
     from ..uncertainty import Distribution
 
 
@@ -27,8 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, for errors (default 16)")
     group.add_argument("--lengths", metavar="FILE.csv", help="mean completion tokens per step, for the growth factor")
     group.add_argument("--fan", metavar="FILE", help="draw the bill over the steps there, as bands of quantiles")
-    group.add_argument("--event", action="append", default=[], metavar="TEXT",
-                       help="count this too, e.g. 'self_hosted.total < 100 and difference.total < 0'")
+    group.add_argument(
+        "--event",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="count this too, e.g. 'self_hosted.total < 100 and difference.total < 0'",
+    )
     add_result_arguments(group)
     add_scale_arguments(parser)
 
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     place = place_of(args)
     with standard_output_aside(place is not None):
         if place is not None:
-            from ..cluster import join
+            from ..cost_distribution.processes import join
 
             join(place)
         config = config_from(args)
@@ -74,7 +79,7 @@ def _sampled(
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
-    from ..config_monte_carlo import monte_carlo
+    from ..cost_distribution.simulation import monte_carlo
     from ..report_outputs import OUTPUTS
 
     return monte_carlo(
@@ -96,7 +101,7 @@ def _sampled(
 
 
 def _draw_fan(args: argparse.Namespace, config: Config, seed: int, budget: float | None) -> None:
-    from ..cost_fan import cost_fan
+    from ..cost_distribution.fan import cost_fan
     from ..plots.style import save
 
     fan = cost_fan(config, _distributions(args, config), output=args.output, seed=seed, lengths=args.lengths)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..cluster import Membership
+    from ..cost_distribution.processes import Membership
 
 
 def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,20 +18,32 @@ def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scale")
     group.add_argument("--out", metavar="FILE.npz", help="keep progress and result there, every few seconds")
     group.add_argument("--resume", action="store_true", help="go on from --out where it exists")
-    group.add_argument("--chunks", metavar="A:B", help="only these chunks, e.g. 0:4096, or 3/64 for the part number 3 "
-                       "(counted from 0) of 64; `tinker-nomics merge` puts the parts together")
+    group.add_argument(
+        "--chunks",
+        metavar="A:B",
+        help="only these chunks, e.g. 0:4096, or 3/64 for the part number 3 "
+        "(counted from 0) of 64; `tinker-nomics merge` puts the parts together",
+    )
     group.add_argument("--quiet", action="store_true", help="no progress bar and no messages")
-    group.add_argument("--coordinator", metavar="HOST:PORT", help="where process 0 listens, for a run shared by "
-                       "processes (also from JAX_COORDINATOR_ADDRESS, Slurm)")
-    group.add_argument("--process-id", type=int, metavar="I", help="number of this process, from 0 (also from "
-                       "JAX_PROCESS_ID, JOB_COMPLETION_INDEX, Slurm)")
-    group.add_argument("--processes", type=int, metavar="N", help="how many there are (also from JAX_NUM_PROCESSES, "
-                       "Slurm)")
+    group.add_argument(
+        "--coordinator",
+        metavar="HOST:PORT",
+        help="where process 0 listens, for a run shared by processes (also from JAX_COORDINATOR_ADDRESS, Slurm)",
+    )
+    group.add_argument(
+        "--process-id",
+        type=int,
+        metavar="I",
+        help="number of this process, from 0 (also from JAX_PROCESS_ID, JOB_COMPLETION_INDEX, Slurm)",
+    )
+    group.add_argument(
+        "--processes", type=int, metavar="N", help="how many there are (also from JAX_NUM_PROCESSES, Slurm)"
+    )
 
 
 def place_of(args: argparse.Namespace) -> Membership | None:
     """Which process of how many this is, by flags or environment; None where it is alone."""
-    from ..cluster import membership
+    from ..cost_distribution.processes import membership
 
     # parts are separate runs, whatever starts them
     given = (args.coordinator, args.process_id, args.processes)

@@ -12,9 +12,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of a run, the output, the picture."""
     add_config_arguments(parser)
     group = parser.add_argument_group("report")
-    group.add_argument("--output", metavar="NAME",
-                       help="rank by and show this alone: tinker.total, self_hosted.total, self_hosted.hours, "
-                            "difference.total (own minus Tinker); default: both costs, tinker.total in pictures")
+    group.add_argument(
+        "--output",
+        metavar="NAME",
+        help="rank by and show this alone: tinker.total, self_hosted.total, self_hosted.hours, "
+        "difference.total (own minus Tinker); default: both costs, tinker.total in pictures",
+    )
     group.add_argument("--plot", metavar="FILE", help="write the tornado there (PNG, SVG or PDF)")
     group.add_argument("--spider", metavar="FILE", help="write the spider plot there")
     group.add_argument("--range", metavar="10%", help="move uncertainties without a declared range by this share")
@@ -35,10 +38,12 @@ def run(args: argparse.Namespace) -> int:
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
-    from ..sensitivity_report import sensitivity
+    from ..cost_sensitivity.report import sensitivity
 
     report = sensitivity(config, range=args.range)
-    drawn = [(path, draw) for path, draw in ((args.plot, report.tornado), (args.spider, report.spider)) if path is not None]
+    drawn = [
+        (path, draw) for path, draw in ((args.plot, report.tornado), (args.spider, report.spider)) if path is not None
+    ]
     for path, draw in drawn:  # before anything is printed: who reads the first lines only still gets the pictures
         save(draw(output), path, args.force)
     print(json.dumps(report.to_dict(), indent=2) if args.json else report.table(args.output))

@@ -16,8 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_uncertain_arguments(group)
     group.add_argument("--samples", default="65536", metavar="N", help="base points in all (default 65536)")
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, 16 or more (default 16)")
-    group.add_argument("--output", default=None, metavar="NAME",
-                       help="only this output (default: both costs, hours, difference; tinker.total in the picture)")
+    group.add_argument(
+        "--output",
+        default=None,
+        metavar="NAME",
+        help="only this output (default: both costs, hours, difference; tinker.total in the picture)",
+    )
     group.add_argument("--plot", metavar="FILE", help="draw the indices there (PNG, SVG or PDF)")
     group.add_argument("--json", action="store_true", help="print every number as JSON")
     group.add_argument("--force", action="store_true", help="replace an existing file")
@@ -34,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from .compilation_cache import use_compilation_cache
 
     use_compilation_cache()
-    from ..distribution_bounds import refuse_out_of_bounds
+    from ..cost_distribution.bounds import refuse_out_of_bounds
     from ..report_outputs import OUTPUTS, check_output, report_outputs
     from ..uncertainty import sobol_indices
 

@@ -30,9 +30,14 @@ _CALL = re.compile(r"^\s*([A-Za-z_]+)\s*\((.*)\)\s*$")
 def add_uncertain_arguments(group: Any) -> None:
     """Add --uncertain and --seed."""
     forms = "; ".join(f"{name}({words})" for name, (words, _) in _FORMS.items())
-    group.add_argument("--uncertain", action="append", default=[], metavar="PATH=DISTRIBUTION",
-                       help=f"an uncertain input, e.g. workload.length_growth=lognormal(1.1,1.5,3.0); {forms}. "
-                            "Without any: every declared range")
+    group.add_argument(
+        "--uncertain",
+        action="append",
+        default=[],
+        metavar="PATH=DISTRIBUTION",
+        help=f"an uncertain input, e.g. workload.length_growth=lognormal(1.1,1.5,3.0); {forms}. "
+        "Without any: every declared range",
+    )
     group.add_argument("--seed", default="0", metavar="N", help="seed of the sample (default 0)")
 
 
@@ -59,13 +64,16 @@ def parse_uncertain(text: str) -> tuple[str, Distribution]:
     path, equals, call = text.partition("=")
     match = _CALL.match(call)
     if not equals or match is None:
-        raise TinkerNomicsError(f"--uncertain {text!r}: write PATH=DISTRIBUTION, e.g. "
-                                "workload.length_growth=lognormal(1.1,1.5,3.0)")
+        raise TinkerNomicsError(
+            f"--uncertain {text!r}: write PATH=DISTRIBUTION, e.g. workload.length_growth=lognormal(1.1,1.5,3.0)"
+        )
     spelled = canonical_path(path.strip())
     name, inside = match.group(1).lower().replace("_", ""), match.group(2)
     if name not in _FORMS:
-        raise TinkerNomicsError(f"--uncertain {text!r}: no distribution {name!r}; the nearest is "
-                                f"{nearest(name, _FORMS, 1)[0]}, there are {listed(_FORMS)}")
+        raise TinkerNomicsError(
+            f"--uncertain {text!r}: no distribution {name!r}; the nearest is "
+            f"{nearest(name, _FORMS, 1)[0]}, there are {listed(_FORMS)}"
+        )
     numbers = [registry()[spelled].parse(part.strip()) for part in inside.split(",")]
     words, constructor = _FORMS[name]
     whole = registry()[spelled].kind == "integer"

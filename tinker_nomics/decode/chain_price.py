@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..hardware import PRECISIONS, Topology
-from ..hardware_arrays import MachineArrays
+from ..hardware.arrays import MachineArrays
+from ..hardware.chip import PRECISIONS, Topology
 from . import reasons
 from .chain import CLASS_COUNT, Chain, chain_of
 from .collectives import MOST_CHIPS, is_topology, laid_out_seconds, least_seconds, rate_declared

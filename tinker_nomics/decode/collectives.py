@@ -8,8 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..hardware import Topology
-from ..hardware_arrays import ChipArrays
+from ..hardware.arrays import ChipArrays
+from ..hardware.chip import Topology
 
 MOST_CHIPS = 16384
 """The widest machine whose torus and mesh shapes are tabulated."""

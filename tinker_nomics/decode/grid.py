@@ -10,8 +10,8 @@ import numpy as np
 
 from ..boundary import x64
 from ..errors import Problem, TinkerNomicsError
-from ..hardware import PRECISIONS, Chip
-from ..hardware_arrays import ChipArrays, MachineArrays, chip_arrays
+from ..hardware.arrays import ChipArrays, MachineArrays, chip_arrays
+from ..hardware.chip import PRECISIONS, Chip
 from .chain import Chain, merged_chain
 from .chain_price import as_float64, precision_index, price_arrays, price_stages
 from .dollars import as_rent, known_rent

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..hardware_arrays import MachineArrays
+from ..hardware.arrays import MachineArrays
 
 _DIGIT_STEPS = 900.0  # three-digit numbers per power of ten
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..boundary import x64
 from ..errors import Problem, TinkerNomicsError
-from ..hardware import PRECISIONS, Machine
-from ..hardware_arrays import MachineArrays
+from ..hardware.arrays import MachineArrays
+from ..hardware.chip import PRECISIONS, Machine
 from .chain import Chain, merged_chain, padded
 from .chain_price import PriceArrays, StageArrays, as_float64, precision_index, price_arrays, price_stages
 from .placement import PlacementArrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..hardware import Chip, Machine
+from ..hardware.chip import Chip, Machine
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,7 @@ def cache_ways(width: Number, model: ModelFigures) -> Number:
     return jnp.where(width <= model.kv_heads, width, model.kv_heads)
 
 
-def step_seconds(
-    batch: Number, context: Number, model: ModelFigures, cluster: ClusterFigures
-) -> tuple[Number, Number]:
+def step_seconds(batch: Number, context: Number, model: ModelFigures, cluster: ClusterFigures) -> tuple[Number, Number]:
     """max(bytes/bandwidth, FLOP/matrix rate)/efficiency + blocks t_block + b t_token: one token for every sequence.
 
     bytes = weights read/w + b cache/ways; FLOP = b (2 N_active + attention c)/w, per GPU of w.

@@ -169,10 +169,17 @@ def step_times(
         tail = 0.0 * decode
     else:
         full = refilled_seconds(
-            work.sequences * cluster.tensor_parallel / cluster.gpus, work.sequences * cluster.tensor_parallel / cluster.gpus,
-            work.mean, work.prompt, work.observed, model, cluster,
+            work.sequences * cluster.tensor_parallel / cluster.gpus,
+            work.sequences * cluster.tensor_parallel / cluster.gpus,
+            work.mean,
+            work.prompt,
+            work.observed,
+            model,
+            cluster,
         )
-        tail = either(switches.long_tail, lambda: 0.0 * decode, lambda: decode - full * work.sampled * (1 + work.evaluated))
+        tail = either(
+            switches.long_tail, lambda: 0.0 * decode, lambda: decode - full * work.sampled * (1 + work.evaluated)
+        )
     rollout = decode + prefill
     if kind in ("sync", "partial"):
         return StepTimes(decode, prefill, tail, train, fixed, sync, 1.0, rollout + train + fixed + sync, {})

@@ -62,8 +62,12 @@ def group_winners_figure(table: WinnerTable, *, title: str = "") -> Figure:
         side.set_visible(False)
     patches = [Patch(color=PALETTE[index % len(PALETTE)], label=f"{name} is least") for index, name in enumerate(names)]
     figure.legend(handles=patches, loc="outside lower left", ncols=len(names), frameon=False)
-    axis.set_title(f"{title or 'which side is cheaper'} (share of {int(total.sum()):,} points)", loc="left",
-                   fontsize=14, fontweight="bold")
+    axis.set_title(
+        f"{title or 'which side is cheaper'} (share of {int(total.sum()):,} points)",
+        loc="left",
+        fontsize=14,
+        fontweight="bold",
+    )
     return figure
 
 

@@ -52,8 +52,17 @@ def pareto_figure(
         for index, value in enumerate(np.unique(values)):
             here = values == value
             name = labels[int(value)] if labels is not None else f"{value:g}"
-            axis.scatter(across[here], up[here], s=48, color=PALETTE[index % len(PALETTE)], edgecolor="white",
-                         linewidth=0.6, marker=_MARKS[index % len(_MARKS)], label=str(name), zorder=2)
+            axis.scatter(
+                across[here],
+                up[here],
+                s=48,
+                color=PALETTE[index % len(PALETTE)],
+                edgecolor="white",
+                linewidth=0.6,
+                marker=_MARKS[index % len(_MARKS)],
+                label=str(name),
+                zorder=2,
+            )
         axis.legend(title=by, frameon=False, loc="upper right")
     for place, (key, low) in ((axis.set_xlabel, (x, across)), (axis.set_ylabel, (y, up))):
         place(f"{key} [{UNITS[key]}]" if key in UNITS else key)
@@ -62,8 +71,9 @@ def pareto_figure(
     if describe and len(across):
         _tell(axis, front, order, across, up, describe)
     more = "" if front.exact else f"; thinned: {front.dropped:,} points left out"
-    axis.set_title(f"{title or f'{y} against {x}'} ({len(across)} points{more})", loc="left", fontsize=14,
-                   fontweight="bold")
+    axis.set_title(
+        f"{title or f'{y} against {x}'} ({len(across)} points{more})", loc="left", fontsize=14, fontweight="bold"
+    )
     tidy(axis, "both")
     return figure
 
@@ -75,7 +85,22 @@ def _tell(axis: Any, front: Front, order: np.ndarray, x: np.ndarray, y: np.ndarr
     for number, place in enumerate(shown, start=1):
         values = [f"{front.inputs[name][order[place]]:g}".rjust(len(head)) for name, head in zip(describe, heads)]
         lines.append(f"{number}: " + "  ".join(values))
-        axis.annotate(str(number), (x[place], y[place]), xytext=(-4, -14), textcoords="offset points", fontsize=10,
-                      fontweight="bold")
-    axis.text(0.985, 0.6, "\n".join(lines), transform=axis.transAxes, ha="right", va="top", fontsize=10, family="monospace",
-              bbox={"facecolor": "white", "edgecolor": "#BBBBBB", "pad": 6})
+        axis.annotate(
+            str(number),
+            (x[place], y[place]),
+            xytext=(-4, -14),
+            textcoords="offset points",
+            fontsize=10,
+            fontweight="bold",
+        )
+    axis.text(
+        0.985,
+        0.6,
+        "\n".join(lines),
+        transform=axis.transAxes,
+        ha="right",
+        va="top",
+        fontsize=10,
+        family="monospace",
+        bbox={"facecolor": "white", "edgecolor": "#BBBBBB", "pad": 6},
+    )

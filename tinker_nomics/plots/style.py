@@ -49,7 +49,9 @@ def save(figure: Figure, path: str | Path, force: bool = False) -> Path:
 
     path = check_format(path)
     # text in an SVG stays text, and its ids do not change from run to run
-    stable = {"svg.fonttype": "none", "svg.hashsalt": "tinker_nomics"}
-    with matplotlib.rc_context(stable), atomic_path(path, force) as temporary:
+    with (
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tinker_nomics"}),
+        atomic_path(path, force) as temporary,
+    ):
         figure.savefig(temporary, dpi=DPI)
     return path

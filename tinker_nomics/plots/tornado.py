@@ -131,7 +131,9 @@ def _draw(axis: Axes, row: int, bar: Bar, base: float, span: float) -> None:
         left, right_edge = axis.get_xlim()
         rooms = (outer - left, right_edge - base) if outer < base else (base - left, right_edge - outer)
         side = rooms[1] > rooms[0]
-        labels = [(outer if side == (outer > base) else base, f"low {bar.end(False)}, high {bar.end(True)}", NEUTRAL, side)]
+        labels = [
+            (outer if side == (outer > base) else base, f"low {bar.end(False)}, high {bar.end(True)}", NEUTRAL, side)
+        ]
     for value, text, colour, right in labels:
         right = right if value == base else value > base
         outer = value

@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..errors import TinkerNomicsError
-from ..host_memory import available_bytes
+from .host_memory import available_bytes
 from .reducer import Reducer
 
 Devices = Mesh | Sequence[jax.Device] | None

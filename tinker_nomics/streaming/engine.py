@@ -15,7 +15,6 @@ import numpy as np
 
 from ..boundary import x64
 from ..errors import TinkerNomicsError
-from ..host_memory import give_back_memory
 from .devices import (
     Devices,
     Layout,
@@ -30,6 +29,7 @@ from .devices import (
     share,
     thread_count,
 )
+from .host_memory import give_back_memory
 from .interrupt import Interrupt
 from .progress import ProgressBar
 from .reducer import Chunk, Evaluation, Reducer

@@ -102,7 +102,9 @@ class Groups(Reducer):
         check_clauses(self.clauses, shapes)
         size = math.prod(group_shape(self.by))
         nothing = GroupState(
-            jnp.zeros(size, jnp.int64), jnp.zeros(size, jnp.float64), jnp.full(size, jnp.inf, jnp.float64),
+            jnp.zeros(size, jnp.int64),
+            jnp.zeros(size, jnp.float64),
+            jnp.full(size, jnp.inf, jnp.float64),
             jnp.full(size, NOWHERE, jnp.int64),
         )
         return {name: nothing for name in picked(self.outputs, shapes) if shapes.outputs[name].ndim == 1}
@@ -132,7 +134,10 @@ class Groups(Reducer):
             count, mean, least, number = (np.asarray(leaf).reshape(shape) for leaf in part)
             empty = count == 0
             tables[name] = GroupTable(
-                dict(self.by), count, np.where(empty, np.nan, mean), np.where(empty, np.nan, least),
+                dict(self.by),
+                count,
+                np.where(empty, np.nan, mean),
+                np.where(empty, np.nan, least),
                 np.where(number == NOWHERE, -1, number),
             )
         return tables

@@ -125,9 +125,11 @@ class Pareto(Reducer):
     def _thinned(self, points: PointState, dropped: jax.Array) -> FrontState:
         """The front of some points, at most `capacity` of them."""
         kept = _front(points)
-        points = in_order(points._replace(
-            keys=jnp.where(kept[:, None], points.keys, jnp.inf), number=jnp.where(kept, points.number, NOWHERE)
-        ))
+        points = in_order(
+            points._replace(
+                keys=jnp.where(kept[:, None], points.keys, jnp.inf), number=jnp.where(kept, points.number, NOWHERE)
+            )
+        )
         count, rank = jnp.sum(kept), jnp.arange(self.capacity)
         even = rank * jnp.where(count > 1, count - 1, 0) // (self.capacity - 1)
         place = jnp.where(count > self.capacity, even, rank)

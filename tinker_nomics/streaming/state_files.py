@@ -91,8 +91,15 @@ def write_states(
         else:
             arrays[f"leaf:{name}"] = leaf
     first, following, stop = chunks
-    head = {"format": FORMAT, "about": dict(about), "first": first, "next": following, "stop": stop,
-            "seconds": seconds, "shapes": shapes}
+    head = {
+        "format": FORMAT,
+        "about": dict(about),
+        "first": first,
+        "next": following,
+        "stop": stop,
+        "seconds": seconds,
+        "shapes": shapes,
+    }
     text = json.dumps(head, sort_keys=True)
     try:
         with atomic_path(path, force) as temporary, temporary.open("wb") as file:

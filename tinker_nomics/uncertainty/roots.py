@@ -129,9 +129,7 @@ class BreakEven:
             end = self.at_low if np.isfinite(self.at_low) else self.at_high
             side = "crosses" if not np.isfinite(end) else "stays above" if end > self.target else "stays at or below"
             never = "nowhere " if side == "crosses" else ""
-            lines.append(
-                f"{what} {never}{side} {number(self.target)} for {self.name} in [{self.low:g}, {self.high:g}]"
-            )
+            lines.append(f"{what} {never}{side} {number(self.target)} for {self.name} in [{self.low:g}, {self.high:g}]")
         for c in self.crossings:
             how = "jumps" if c.jump else "passes"
             way = "upwards" if c.rising else "downwards"
@@ -171,7 +169,9 @@ def break_even(
     model = Model(f, base)
     others = dict(at or {})
     model.check_paths([name, *others])
-    centre = {n: finite_number(n, v.median if isinstance(v, Distribution) else v) for n, v in others.items() if n != name}
+    centre = {
+        n: finite_number(n, v.median if isinstance(v, Distribution) else v) for n, v in others.items() if n != name
+    }
     centre[name] = low
     output = _one_output(output_names(model, tuple(centre)), output)
     ratio = low > 0 and high > 100 * low

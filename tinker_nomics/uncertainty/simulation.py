@@ -228,8 +228,17 @@ def monte_carlo(
         UncertaintyError: an unknown path, output or event, samples <= 0, impossible correlations.
     """
     planned = plan(
-        f, distributions, samples, seed, base=base, events=events, correlations=correlations, outputs=outputs,
-        integers=integers, replicates=replicates, rows=rows,
+        f,
+        distributions,
+        samples,
+        seed,
+        base=base,
+        events=events,
+        correlations=correlations,
+        outputs=outputs,
+        integers=integers,
+        replicates=replicates,
+        rows=rows,
     )
     return planned.result(run(planned.points, planned.pipeline, planned.reducers, progress=progress, mesh=mesh))
 
@@ -247,9 +256,7 @@ class Plan(NamedTuple):
         """The distribution of the outputs, of a run over some or all of the chunks."""
         described = {name: distribution.describe() for name, distribution in self.study.distributions.items()}
         parts = sampled(self.study.outputs, self.reducers, done.states)
-        return MonteCarlo(
-            done.points, self.points.strata, self.seed, done.complete, done.seconds, *parts, described
-        )
+        return MonteCarlo(done.points, self.points.strata, self.seed, done.complete, done.seconds, *parts, described)
 
     def blank_states(self) -> dict[str, Any]:
         """The states' structure and shapes."""

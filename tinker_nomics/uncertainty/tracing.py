@@ -57,11 +57,13 @@ def explained(f: Callable[..., Any], known: Iterable[str]) -> Iterator[None]:
     except AttributeError as error:
         if not isinstance(error.obj, dict) or error.name not in known:
             raise
-        raise UncertaintyError(f"f gets a dict{_place(f, error)}: write x[{error.name!r}], not x.{error.name}") from error
+        raise UncertaintyError(
+            f"f gets a dict{_place(f, error)}: write x[{error.name!r}], not x.{error.name}"
+        ) from error
 
 
 def _place(f: Callable[..., Any], error: BaseException) -> str:
-    """" at line 3 of study.py", the innermost line of the file of `f` that the error went through; "" if none."""
+    """ " at line 3 of study.py", the innermost line of the file of `f` that the error went through; "" if none."""
     code = getattr(f, "__code__", None) or getattr(type(f).__call__, "__code__", None)
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if code is not None and frame.filename == code.co_filename]

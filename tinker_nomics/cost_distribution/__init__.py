@@ -1,0 +1,1 @@
+"""The distribution of a run's cost under uncertain parameters, on one machine or many."""

@@ -1,0 +1,103 @@
+"""Joining the processes of one run: by flags, by JAX's own variables, or by what Slurm and Kubernetes set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..errors import TinkerNomicsError
+
+_PORT, _PORTS = 61000, 4096
+
+
+class Membership(NamedTuple):
+    """This process's place: where the coordinator listens ("host:port"), number of this process, how many there are."""
+
+    coordinator: str
+    process_id: int
+    processes: int
+
+
+def membership(
+    coordinator: str | None = None,
+    process_id: int | None = None,
+    processes: int | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Membership | None:
+    """Which process of how many this is; None where it is alone.
+
+    What is not given is read from the environment: JAX_COORDINATOR_ADDRESS, JAX_PROCESS_ID and JAX_NUM_PROCESSES; the
+    place in an indexed Kubernetes Job from JOB_COMPLETION_INDEX; all three from Slurm's SLURM_PROCID, SLURM_NTASKS and
+    node list, with a port made of the job's number.
+
+    Raises:
+        TinkerNomicsError: two of the three are known and the third is not, or a number is out of range.
+    """
+    found = os.environ if environment is None else environment
+    slurm: Mapping[str, str] = found if int(found.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in found else {}
+    coordinator = coordinator or found.get("JAX_COORDINATOR_ADDRESS") or _slurm_coordinator(slurm)
+    process_id = _first(process_id, (found, "JAX_PROCESS_ID"), (found, "JOB_COMPLETION_INDEX"), (slurm, "SLURM_PROCID"))
+    processes = _first(processes, (found, "JAX_NUM_PROCESSES"), (slurm, "SLURM_NTASKS"))
+    if coordinator is None and (processes is None or processes == 1):
+        return None
+    if coordinator is None or process_id is None or processes is None:
+        known = {"--coordinator": coordinator, "--process-id": process_id, "--processes": processes}
+        missing = [flag for flag, value in known.items() if value is None]
+        raise TinkerNomicsError(
+            f"several processes share a run by --coordinator HOST:PORT --process-id I --processes N; missing here: "
+            f"{', '.join(missing)}"
+        )
+    if not re.fullmatch(r"[^\s:]+:\d{1,5}|\[[^\]\s]+\]:\d{1,5}", coordinator):
+        raise TinkerNomicsError(f"--coordinator {coordinator!r}: write HOST:PORT, e.g. node001:61000")
+    if processes < 1 or not 0 <= process_id < processes:
+        raise TinkerNomicsError(f"--process-id {process_id} of --processes {processes}: numbers run from 0 to one less")
+    return Membership(coordinator, process_id, processes)
+
+
+def _first(given: int | None, *places: tuple[Mapping[str, str], str]) -> int | None:
+    if given is not None:
+        return given
+    for found, name in places:
+        if found.get(name):
+            try:
+                return int(found[name])
+            except ValueError:
+                raise TinkerNomicsError(f"{name} = {found[name]!r} in the environment is no whole number") from None
+    return None
+
+
+def _slurm_coordinator(slurm: Mapping[str, str]) -> str | None:
+    nodes = slurm.get("SLURM_STEP_NODELIST") or slurm.get("SLURM_JOB_NODELIST")
+    if not nodes:
+        return None
+    port = _PORT + int(slurm.get("SLURM_JOB_ID", "0") or 0) % _PORTS
+    return f"{first_node(nodes)}:{port}"
+
+
+def first_node(nodes: str) -> str:
+    """The first host of a Slurm node list: "gpu[003-010,12],login1" -> "gpu003"."""
+    match = re.match(r"([^,\[]+)(?:\[(\d+)[^\]]*\]([^,]*))?", nodes)
+    if match is None:
+        raise TinkerNomicsError(f"the node list {nodes!r} of the environment names no host")
+    return match[1] + (match[2] or "") + (match[3] or "")
+
+
+def join(place: Membership) -> None:
+    """Become one of the processes of a run; returns when all have come. Nothing of JAX may have run before.
+
+    Raises:
+        TinkerNomicsError: the coordinator cannot be reached, or the others do not come.
+    """
+    import jax
+    from jax.experimental import multihost_utils
+
+    try:
+        jax.distributed.initialize(place.coordinator, place.processes, place.process_id)
+        # the first exchange sets up the connections, for which every process has to come within half a minute
+        multihost_utils.sync_global_devices("tinker_nomics: all are here")
+    except (RuntimeError, ValueError) as error:
+        raise TinkerNomicsError(
+            f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: {error}"
+        ) from error

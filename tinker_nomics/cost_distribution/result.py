@@ -1,0 +1,125 @@
+"""CostDistribution: what a Monte Carlo run of the cost model says, with units, provenance and its own files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import TinkerNomicsError
+from ..outputs import UNITS
+from ..streaming.state_files import StateFile, StateFileError, read_states, write_states
+from ..uncertainty.sample_states import sample_reducers, sampled, state_shapes
+from ..uncertainty.simulation import MonteCarlo
+
+
+@dataclass(frozen=True)
+class CostDistribution(MonteCarlo):
+    """The distribution of a run's costs: a `MonteCarlo` with units, provenance and files.
+
+    `result.mean["tinker.total"]`, `.std[...]`, `.quantile("tinker.total", 0.95)`, `.quantile_error(...)`,
+    `.probability("tinker.total > 200")`, `.probability("difference.total < 0")` (own GPUs cheaper).
+
+    Attributes:
+        about: what decides the numbers: configuration, distributions, seed, version, and a hash of all that.
+        chunks: (first, stop) of the chunks that went into it.
+        states: the reducers' states, from which everything else is read.
+    """
+
+    about: Mapping[str, Any]
+    chunks: tuple[int, int]
+    states: Mapping[str, Any]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """{output: unit}."""
+        return {name: UNITS[name] for name in self.parts}
+
+    @property
+    def budget(self) -> float | None:
+        """USD, where a budget was given."""
+        return self.about["budget"]
+
+    @property
+    def total_chunks(self) -> int:
+        """Chunks of the whole run, of which `chunks` may be a part."""
+        return self.about["replicates"] << (self.about["log2_points"] - self.about["log2_chunk"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: outputs, events, units, inputs, provenance."""
+        return {**super().to_dict(), "units": self.units, "chunks": list(self.chunks), "about": dict(self.about)}
+
+    def _label(self, output: str) -> str:
+        return f"{output} [{UNITS[output]}]"
+
+    def to_npz(self, path: str | Path, force: bool = False) -> Path:
+        """Write everything to one file that `from_npz` and `merge_parts` read.
+
+        Raises:
+            OutputExistsError: the file exists and `force` is not set.
+        """
+        ends = (self.chunks[0], self.chunks[1], self.chunks[1])
+        return write_states(path, dict(self.states), self.about, ends, self.seconds, force)
+
+    @classmethod
+    def from_npz(cls, path: str | Path) -> CostDistribution:
+        """The distribution in a file that `to_npz` or a run with `out` wrote; what an unfinished one has done so far.
+
+        Raises:
+            StateFileError: no such file, or it is damaged or of another kind.
+        """
+        return from_file(read_states(path))
+
+    def to_csv(self, path: str | Path, force: bool = False) -> Path:
+        """Write the table of outputs and events with units and provenance; see `cost_distribution_csv`."""
+        from .csv_rows import write_csv
+
+        return write_csv(self, path, force)
+
+
+def distribution_from(
+    about: Mapping[str, Any],
+    states: Mapping[str, Any],
+    samples: int,
+    complete: bool,
+    seconds: float,
+    chunks: tuple[int, int],
+) -> CostDistribution:
+    """The distribution that a run's states describe."""
+    parts = sampled(about["outputs"], reducers_of(about), dict(states))
+    described = {name: entry["described"] for name, entry in about["uncertain"].items()}
+    return CostDistribution(
+        samples, about["replicates"], about["seed"], complete, seconds, *parts, described, about, chunks, states
+    )
+
+
+def reducers_of(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The reducers of the run that a file describes."""
+    return sample_reducers(about["events"], about["rows"], about["replicates"], tuple(about["octaves"]))
+
+
+def states_of(file: StateFile) -> dict[str, Any]:
+    """The states in a file of a Monte Carlo run of the cost model.
+
+    Raises:
+        StateFileError: the file is of another kind.
+    """
+    about = file.about
+    if about.get("kind") != "monte-carlo":
+        raise StateFileError(f"{file.path} holds {about.get('kind')!r}, not a Monte Carlo run")
+    chunk_size = 1 << about["log2_chunk"]
+    try:
+        like = state_shapes(
+            reducers_of(about), about["outputs"], sorted(about["uncertain"]), chunk_size, about["replicates"]
+        )
+    except (KeyError, TypeError, TinkerNomicsError) as error:
+        raise StateFileError(f"{file.path} was written by another version of the program ({error})") from None
+    return file.states(like)
+
+
+def from_file(file: StateFile) -> CostDistribution:
+    """The distribution in a file of states."""
+    states, size = states_of(file), 1 << file.about["log2_chunk"]
+    done = (file.next - file.first) * size
+    return distribution_from(file.about, states, done, file.complete, file.seconds, (file.first, file.next))

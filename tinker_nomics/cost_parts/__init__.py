@@ -1,0 +1,1 @@
+"""What `cost_model.evaluate` is composed of where a part takes more than one formula, either edition."""

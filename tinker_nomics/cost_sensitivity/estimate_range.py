@@ -1,0 +1,107 @@
+"""One run priced together with the range that its declared uncertainties give, in a single compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..boundary import x64
+from ..config import Config, copy_with, get, set_paths
+from ..cost_model import evaluate, read_leaves
+from ..cost_parts.own_run import has_steps
+from ..declared_ranges import HIGH, LOW, declared_distributions
+from ..notes import notes_of
+from ..one_shot import one_shot
+from ..outputs import Estimate
+from ..parameters import registry
+from ..plain_config import refuse_overflow
+
+ROWS = 1023  # quasi-random points beside the run itself: P10 and P90 within some percent of the span between them
+TOTALS = ("tinker.total", "self_hosted.total", "difference.total", "self_hosted.hours")
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """An estimate and its range.
+
+    Args:
+        estimate: at the run's own values.
+        low, high: {output: P10}, {output: P90} of the four totals; empty where nothing uncertain has a declared range.
+        varied: the parameters that were varied, each over its declared distribution, independently.
+    """
+
+    estimate: Estimate
+    low: Mapping[str, float]
+    high: Mapping[str, float]
+    varied: tuple[str, ...]
+
+
+def estimate_with_range(config: Config) -> Ranged:
+    """Price a run and the range of its totals.
+
+    Args:
+        config: plain numbers.
+
+    The points are a Kronecker sequence on the declared distributions' quantiles, the same for every run.
+    """
+    if config.schedule.kind == "auto" and has_steps(config.assumptions):
+        # k is one number here, and the half that it does not choose need not be compiled
+        config = set_paths(config, {"schedule.kind": config.schedule_kind})
+    leaves, structure = jax.tree.flatten(config)
+    program, shapes = _program(structure)
+    distributions = declared_distributions(config)
+    rows = np.repeat(np.array(leaves, dtype=np.float64)[None], ROWS + 1, axis=0)
+    paths = [path for path in registry() if get(config, path) is not None]
+    for (path, distribution), u in zip(distributions.items(), kronecker(ROWS, len(distributions)).T, strict=True):
+        parameter = registry()[path]
+        drawn = np.array([float(distribution.quantile(float(x))) for x in u])
+        rows[1:, paths.index(path)] = np.clip(drawn, parameter.low, parameter.high)
+    with x64():
+        found = np.asarray(program(rows))
+    (shape,) = shapes
+    estimate = copy_with(jax.tree.unflatten(shape, found[0].tolist()), {"notes": notes_of(config)})
+    refuse_overflow(config, estimate)
+    if not distributions:
+        return Ranged(estimate, {}, {}, ())
+    columns = jax.tree.unflatten(shape, list(found[1:].T))
+    ends = {name: np.quantile(columns[name], [LOW, HIGH]) for name in TOTALS}
+    low, high = ({name: float(pair[side]) for name, pair in ends.items()} for side in (0, 1))
+    return Ranged(estimate, low, high, tuple(distributions))
+
+
+@cache
+def _program(structure: Any) -> tuple[Any, list[Any]]:
+    """The compiled model over rows of leaves, and the structure of what it returns: a list that its one trace fills."""
+    count = structure.num_leaves
+    read = np.array(read_leaves(jax.tree.unflatten(structure, [0.0] * count)), dtype=int)
+
+    shapes: list[Any] = []
+
+    def model(vector: jax.Array) -> jax.Array:
+        leaves: list[Any] = [jnp.nan] * count
+        for value, place in zip(vector, read.tolist(), strict=True):
+            leaves[place] = value
+        values, shape = jax.tree.flatten(evaluate(jax.tree.unflatten(structure, leaves)))
+        shapes[:] = [shape]
+        return jnp.stack([jnp.asarray(value) for value in values])
+
+    flat = one_shot(jax.vmap(model))
+    return (lambda rows: flat(rows[:, read])), shapes
+
+
+def kronecker(count: int, dimensions: int) -> np.ndarray:
+    """A low-discrepancy sequence [count, dimensions] in (0, 1): multiples of 1/g, 1/g^2, ..., g^(d + 1) = g + 1.
+
+    Source: M. Roberts, "The unreasonable effectiveness of quasirandom sequences" (2018).
+    """
+    g = 2.0
+    for _ in range(64):
+        g = (1 + g) ** (1 / (dimensions + 1))
+    steps = g ** -np.arange(1.0, dimensions + 1)
+    return (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
