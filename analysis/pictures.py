@@ -15,7 +15,7 @@ from study import study_arguments
 from tinker_nomics.cli.main import main as tinker_nomics
 
 RUN = ["math_rl", "--prices", "2026-10-07"]
-GROWTH = ["--uncertain", "workload.length_growth=lognormal(1.1,1.5,3.0)", "--samples", "1e7", "--budget", "500"]
+GROWTH = ["--uncertain", "workload.length_growth=lognormal(1.1,1.5,3.0)", "--samples", "1e6", "--budget", "500"]
 
 
 def commands(header: str | None) -> dict[str, list[str]]:

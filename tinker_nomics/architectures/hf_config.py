@@ -24,7 +24,9 @@ from .families import FAMILIES, TIED_BY_DEFAULT, WRAPPERS
 
 @cache
 def _elsewhere() -> frozenset[str]:
-    text = resources.files("tinker_nomics.architectures").joinpath("architecture_fields.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("tinker_nomics.architectures").joinpath("architecture_fields.toml").read_text(encoding="utf-8")
+    )
     return frozenset(tomllib.loads(text)["no_geometry"])
 
 
