@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -257,3 +260,23 @@ def test_what_an_edition_does_not_read_changes_nothing():
         with x64():
             found = np.asarray(program(rows))
         assert (found == found[0]).all(), edition
+
+
+@pytest.mark.parametrize("first", ["driver", "user"])
+def test_drivers_and_users_of_evaluate_do_not_disturb_each_other(first):
+    """A constant that JAX saw in one precision must not come back in the other."""
+    code = (
+        "import math, jax, tinker_nomics as tn\n"
+        "config = tn.Config.from_recipe('math_rl', model='Qwen/Qwen3-8B', assumptions='revised')\n"
+        "total = lambda c: tn.cost_model.evaluate(c).self_hosted.total\n"
+        "def driver(): return tn.estimate(config).self_hosted.total\n"
+        "def user():\n"
+        "    slope = jax.grad(total)(config).workload.completion_tokens\n"
+        "    assert math.isfinite(float(slope)) and abs(float(jax.jit(total)(config)) / float(total(config)) - 1) < 1e-4\n"
+        f"first, second = (driver, user) if {first!r} == 'driver' else (user, driver)\n"
+        "first(); second(); print(driver())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    expected = tn.estimate(tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", assumptions="revised"))
+    assert float(ran.stdout) == pytest.approx(expected.self_hosted.total, rel=1e-12)

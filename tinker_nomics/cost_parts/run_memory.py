@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..assumptions import Assumptions, is_traced, may_be_on
@@ -55,7 +56,11 @@ def _itemised(config: Config, switches: Assumptions) -> tuple[MemoryNeed, dict[s
     """One replica of the engine and the trainer; side by side where the pool is split, else the larger of the two."""
     work, trainer, kind = config.workload, config.cluster.trainer, config.lora.training
     model = rollout_model(config, switches)
-    cluster, margins = cluster_figures(config, switches, model, False)
+    asynchronous = _asynchronous(config)
+    shared, margins = cluster_figures(config, switches, model, False)
+    alone, _ = cluster_figures(config, switches, model, switches.pool_split)
+    # an engine with its GPUs to itself may fill more of them, so its replicas can be narrower
+    cluster = jax.tree.map(lambda beside, own: jnp.where(asynchronous, own, beside), shared, alone)
     sequence = sequence_tokens(work)
     in_flight = sequence if trainer.tokens_in_flight is None else trainer.tokens_in_flight
     counted = per_rank(config, switches)
@@ -64,8 +69,7 @@ def _itemised(config: Config, switches: Assumptions) -> tuple[MemoryNeed, dict[s
     needed = items.trainer_bytes(in_flight, model, adapter, trainer.recompute, buffers, kind)
     trainer_gpus, margins["trainer_gpus_ceil"] = items.trainer_gpus(needed, cluster)
     width = cluster.tensor_parallel
-    split = config.schedule.kind == "async"
-    gpus = width + trainer_gpus if split else jnp.where(width >= trainer_gpus, width, trainer_gpus)
+    gpus = jnp.where(asynchronous, width + trainer_gpus, jnp.where(width >= trainer_gpus, width, trainer_gpus))
     fits = items.concurrency(sequence, model, cluster)
     margins["weights_fit"] = config.cluster.gpus - gpus
     margins["kv_fits"] = (fits - 1) * cache_held(sequence, model)
@@ -84,3 +88,9 @@ def _itemised(config: Config, switches: Assumptions) -> tuple[MemoryNeed, dict[s
         activation_bytes=items.activation_bytes(in_flight, model, trainer.recompute),
         trained_bytes=trained,
     ), margins
+
+
+def _asynchronous(config: Config) -> Number:
+    """Whether engine and trainer have GPUs of their own: the schedule's kind, or what k makes of "auto"."""
+    kind = config.schedule.kind
+    return config.schedule.max_steps_off_policy >= 1 if kind == "auto" else jnp.asarray(kind == "async")

@@ -36,7 +36,7 @@ def switch_problems(config: Config, sound: bool = True) -> list[Problem]:
 
 def without(switch: str) -> str:
     """How to do without a switch, for people."""
-    return f'--assumptions published, or {{"{switch}": false}} in place of it'
+    return f"--assumptions published, or --assumptions revised,-{switch} for this switch alone"
 
 
 def _value(config: Any, path: str) -> Any:
@@ -86,14 +86,14 @@ def _missing_model_figures(config: Config, missing: dict[str, str]) -> list[Prob
         return []
     name = config.provenance.choices.get("model") or "the model"
     switches = list(dict.fromkeys(missing[path] for path in paths))
-    turned_off = ", ".join(f'"{switch}": false' for switch in switches)
+    turned_off = ",".join(f"-{switch}" for switch in switches)
     verb = "needs" if len(switches) == 1 else "need"
     return [
         Problem(
             paths[0],
             None,
             f"no source gives these of {name}, and {listed(switches)} {verb} {listed(paths)}",
-            f"Give them, or take --assumptions published, or {{{turned_off}}} in place of it.",
+            f"Give them, or take --assumptions published, or --assumptions revised,{turned_off}.",
         )
     ]
 

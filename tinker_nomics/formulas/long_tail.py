@@ -7,7 +7,6 @@ is refilled stays at its concurrency and waits for nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -87,9 +86,11 @@ def _over_lengths(f: Callable[[Number], Number], median: Number, sigma: Number, 
     return jnp.tensordot(weights, jax.vmap(at)(early, nodes), axes=1)
 
 
-@cache
 def _nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes from 0 to 1 of both stretches, one after the other: whether early, node, weight."""
+    """Gauss-Legendre nodes from 0 to 1 of both stretches, one after the other: whether early, node, weight.
+
+    Fresh arrays at every trace: JAX remembers an array that it has seen by its identity, with the precision of then.
+    """
     early, late = (np.polynomial.legendre.leggauss(count) for count in (EARLY_NODES, NODES))
     nodes, weights = np.concatenate([early, late], axis=1)
     return np.arange(len(nodes)) < EARLY_NODES, (nodes + 1) / 2, weights / 2
