@@ -142,3 +142,8 @@ def test_a_reader_that_stops_reading_is_no_error():
         process.stdout.read(1)
         process.stdout.close()
         assert process.wait() == 0 and process.stderr.read() == b""
+
+
+def test_monte_carlo_says_edition_and_price_date(capsys):
+    assert main(["monte-carlo", *WORKED, "--samples", "1e3", "--assumptions", "published", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("edition published, prices of 2026-01-05\n")

@@ -140,6 +140,8 @@ def show(args: argparse.Namespace, result: CostDistribution) -> None:
     if args.json:
         print(json.dumps(result.to_dict(), indent=2))
     else:
+        run_of = result.about["provenance"]
+        print(f"edition {run_of['assumptions']}, prices of {run_of['choices'].get('price_list', 'your own')}\n")
         print(result.table())
     if args.plot is not None or args.histogram is not None:
         from ..plots.distribution_curves import exceedance_figure, histogram_figure
