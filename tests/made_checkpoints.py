@@ -137,12 +137,13 @@ def latent(blocks: int, absorbed: bool = True, keys: bool = True) -> HeaderSourc
     return header("deepseek2", metadata, rows)
 
 
-def delta_hybrid(blocks: int, interval: int = 4, predicted: int = 0) -> HeaderSource:
+def delta_hybrid(
+    blocks: int, interval: int = 4, predicted: int = 0, width: int = 5120, inner: int = 6144
+) -> HeaderSource:
     """Gated delta recurrences with every `interval`-th block attending, as Qwen3.5-27B has them.
 
     Source: config.json of Qwen/Qwen3.5-27B: width 5120, 24 over 4 heads of 256, 48 value heads of 128, 16 key heads.
     """
-    width, inner = 5120, 6144
     metadata = {
         "block_count": blocks + predicted,
         "embedding_length": width,
@@ -154,7 +155,7 @@ def delta_hybrid(blocks: int, interval: int = 4, predicted: int = 0) -> HeaderSo
         "ssm.inner_size": inner,
         "ssm.state_size": 128,
         "ssm.group_count": 16,
-        "ssm.time_step_rank": 48,
+        "ssm.time_step_rank": inner // 128,
         "nextn_predict_layers": predicted,
     }
     rows = outer(width, 1024)
@@ -168,8 +169,8 @@ def delta_hybrid(blocks: int, interval: int = 4, predicted: int = 0) -> HeaderSo
                 [f"{name}.attn_qkv.weight", "BF16", [width, inner + 2 * 16 * 128]],
                 [f"{name}.attn_gate.weight", "BF16", [width, inner]],
                 [f"{name}.ssm_conv1d.weight", "F32", [4, inner + 2 * 16 * 128]],
-                [f"{name}.ssm_a", "F32", [48]],
-                [f"{name}.ssm_dt.bias", "F32", [48]],
+                [f"{name}.ssm_a", "F32", [inner // 128]],
+                [f"{name}.ssm_dt.bias", "F32", [inner // 128]],
                 [f"{name}.ssm_norm.weight", "F32", [128]],
                 [f"{name}.ssm_out.weight", "BF16", [inner, width]],
             ]
@@ -210,3 +211,33 @@ def two_mixers(blocks: int) -> HeaderSource:
             [f"{name}.ssm_out.weight", "BF16", [3072, width]],
         ]
     return header("falcon-h1", metadata, rows)
+
+
+def state_spaces(blocks: int, width: int) -> HeaderSource:
+    """Selective state spaces alone, as the mamba models have them.
+
+    Source: config.json of state-spaces/mamba-1.4b-hf: 48 blocks of width 2048, inner 4096, state 16, kernel 4.
+    """
+    inner, state, rank = 2 * width, 16, width // 16
+    metadata = {
+        "block_count": blocks,
+        "embedding_length": width,
+        "attention.head_count": 0,
+        "ssm.conv_kernel": 4,
+        "ssm.inner_size": inner,
+        "ssm.state_size": state,
+        "ssm.time_step_rank": rank,
+    }
+    rows = outer(width, 1024, tied=True)
+    for block in range(blocks):
+        name = f"blk.{block}"
+        rows += [
+            [f"{name}.attn_norm.weight", "F32", [width]],
+            [f"{name}.ssm_in.weight", "BF16", [width, 2 * inner]],
+            [f"{name}.ssm_conv1d.weight", "F32", [4, inner]],
+            [f"{name}.ssm_x.weight", "BF16", [inner, rank + 2 * state]],
+            [f"{name}.ssm_dt.weight", "BF16", [rank, inner]],
+            [f"{name}.ssm_a", "F32", [state, inner]],
+            [f"{name}.ssm_out.weight", "BF16", [inner, width]],
+        ]
+    return header("mamba", metadata, rows)

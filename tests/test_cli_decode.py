@@ -11,7 +11,7 @@ import pytest
 from hand_steps import hand_chip, hand_link
 from hypothesis import given
 from hypothesis import strategies as st
-from made_checkpoints import dense, experts, gated_ffn, latent
+from made_checkpoints import delta_hybrid, dense, experts, gated_ffn, latent
 
 import tinker_nomics as tn
 from tinker_nomics.cli.decode_command import _EXAMPLES
@@ -93,6 +93,7 @@ def test_pictures(ledger: str, tmp_path: Path, picture: str, capsys: pytest.Capt
         (["--sequences", "0"], "sequences"), (["--sequences", "nan"], "--sequences"), (["--context", "4096.5"], "128k"),
         (["--context", "1e17"], "--context"), (["--capacity", "1k"], "capacity"), (["--rent", "-1"], "--rent"),
         (["--rent", "cheap"], "$2.50/h"), (["--ubatch", "x"], "--ubatch"), (["--tp", "1.5"], "such as 8"),
+        (["--rs-seq", "-1"], "--rs-seq"), (["--rs-seq", "1.5"], "0 or 6"),
     ],
 )  # fmt: skip
 def test_bad_flags_say_what_is_allowed(
@@ -255,3 +256,15 @@ def test_a_missing_or_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "text.gguf").write_text("hello")
     assert main(["header", str(tmp_path / "text.gguf")]) == 2
     assert "text.gguf" in capsys.readouterr().err
+
+
+def test_states_to_roll_back_to_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "hybrid.json"
+    path.write_text(json.dumps(delta_hybrid(4).to_ledger()))
+    held = []
+    for kept in ("0", "2"):
+        assert main(["header", str(path), "--context", "4k", "--rs-seq", kept, "--json"]) == 0
+        held.append(json.loads(capsys.readouterr().out)["contexts"][0]["state_bytes"])
+    assert held[1] == 3 * held[0] > 0
+    assert main(["decode", str(path), "--rs-seq", "2"]) == 0
+    assert "2 more kept to roll back to" in capsys.readouterr().out

@@ -37,6 +37,11 @@ def test_all_problems_are_listed_at_once():
         {"context": 4096, "capacity": 1024},
         {"sequences": float("inf")},
         {"kv_unified": 1},
+        {"rs_seq": -1},
+        {"rs_seq": 1.5},
+        {"rs_seq": float("inf")},
+        {"rs_seq": "2"},
+        {"rs_seq": True},
         {"weights": 8},
     ],
 )

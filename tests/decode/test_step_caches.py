@@ -6,13 +6,23 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from made_checkpoints import delta_hybrid, dense, gated_ffn, grouped_attention, latent, outer, two_mixers
+from made_checkpoints import (
+    delta_hybrid,
+    dense,
+    gated_ffn,
+    grouped_attention,
+    latent,
+    outer,
+    state_spaces,
+    two_mixers,
+)
 from made_checkpoints import header as made
 
 from tinker_nomics.decode import DecodeRefusal, Deployment, decode_step
 
 GIB, MIB = 2.0**30, 2.0**20
-LOGGED = tomllib.loads((Path(__file__).parents[1] / "data" / "llamacpp_caches.toml").read_text())["cache"]
+TABLES = tomllib.loads((Path(__file__).parents[1] / "data" / "llamacpp_caches.toml").read_text())
+LOGGED, STATES = TABLES["cache"], TABLES["state"]
 
 
 def figures(header, **deployment) -> dict[str, float]:
@@ -32,6 +42,29 @@ def test_logged_cache_sizes(row):
         header = latent(row["layers"])
     held = figures(header, context=row["cells"], k_type=row["k_type"], v_type=row["v_type"])["kv_bytes_reserved"]
     assert held / MIB == pytest.approx(row["mib"], abs=0.00501)
+
+
+@pytest.mark.parametrize("row", STATES, ids=lambda row: f"{row['model']}-{row['sequences']}-{row['rs_seq']}")
+def test_logged_state_sizes(row):
+    if row["recurrence"] == 786432:
+        header = delta_hybrid(row["layers"] * 4 // 3)
+    elif row["recurrence"] == 524288:  # config.json of Qwen/Qwen3.5-9B and Qwen/Qwen3.5-35B-A3B: 32 value heads of 128
+        header = delta_hybrid(row["layers"] * 4 // 3, width=4096, inner=4096)
+    else:
+        header = state_spaces(row["layers"], 2048)
+    got = figures(header, context=256, sequences=row["sequences"], rs_seq=row["rs_seq"])["state_bytes"]
+    elements = row["layers"] * (row["shift"] + row["recurrence"])
+    assert got == 4 * elements * row["sequences"] * (1 + row["rs_seq"])
+    # 299.25 and 448.875 are written with two digits; a half is rounded either way
+    assert got / MIB == pytest.approx(row["mib"], abs=0.00501)
+
+
+def test_states_kept_for_rollback_are_held_and_not_moved():
+    plain = decode_step(delta_hybrid(4), Deployment(context=256))
+    kept = decode_step(delta_hybrid(4), Deployment(context=256, rs_seq=3))
+    assert kept.to_dict()["state_bytes"] == 4 * plain.to_dict()["state_bytes"]
+    assert kept.moved_bytes().tolist() == plain.moved_bytes().tolist()
+    assert kept.with_sequences(2.0).to_dict()["state_bytes"] == 8 * plain.to_dict()["state_bytes"]
 
 
 def test_gemma3_27b_reads_windows_and_global_layers():

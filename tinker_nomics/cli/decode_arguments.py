@@ -29,7 +29,7 @@ def add_file_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_deployment_arguments(parser: argparse.ArgumentParser) -> None:
-    """--kv, --weights, --sequences, --capacity, --ubatch, --kv-unified."""
+    """--kv, --weights, --sequences, --capacity, --ubatch, --kv-unified, --rs-seq."""
     parser.add_argument(
         "--kv", default="f16", metavar="TYPE", help="cache type, or KEY,VALUE: f16, q8_0, f16,q4_0 (f16)"
     )
@@ -40,6 +40,9 @@ def add_deployment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capacity", metavar="N", help="cache cells reserved per sequence (the context)")
     parser.add_argument("--ubatch", default="512", metavar="N", help="most tokens written at once (512)")
     parser.add_argument("--kv-unified", action="store_true", help="all sequences share one pool of cache cells")
+    parser.add_argument(
+        "--rs-seq", default="0", metavar="N", help="recurrent states kept per sequence to roll back to (0)"
+    )
 
 
 def header_of(file: str) -> GgufHeader:
@@ -69,6 +72,7 @@ def deployment_from(args: argparse.Namespace, context: float) -> Deployment:
         sequences=number_of(args.sequences, "--sequences", "16, 1.5 or 1k"),
         ubatch=number_of(args.ubatch, "--ubatch", "512"),
         kv_unified=args.kv_unified,
+        rs_seq=number_of(args.rs_seq, "--rs-seq", "0 or 6", whole=True, least=0),
     )
 
 
@@ -91,13 +95,13 @@ def counts_of(text: str, flag: str, such_as: str) -> list[int]:
     return list(dict.fromkeys(int(number) for number in numbers))
 
 
-def number_of(text: str, flag: str, such_as: str, whole: bool = False) -> float:
-    """A number of 1 or more; k counts in 1,024s and M in 1,048,576s, as contexts do."""
+def number_of(text: str, flag: str, such_as: str, whole: bool = False, least: int = 1) -> float:
+    """A number of `least` or more; k counts in 1,024s and M in 1,048,576s, as contexts do."""
     match = _COUNT.fullmatch(text.strip())
-    value = Fraction(match[1].replace("_", "")) * _SCALES[match[2].lower()] if match else Fraction(0)
-    if not 1 <= value <= _MOST or (whole and value.denominator != 1):
+    value = Fraction(match[1].replace("_", "")) * _SCALES[match[2].lower()] if match else Fraction(-1)
+    if not least <= value <= _MOST or (whole and value.denominator != 1):
         kind = "a whole number" if whole else "a number"
-        raise TinkerNomicsError(str(Problem(flag, text, f"{kind}, 1 or more, such as {such_as}")))
+        raise TinkerNomicsError(str(Problem(flag, text, f"{kind}, {least} or more, such as {such_as}")))
     return float(value)
 
 

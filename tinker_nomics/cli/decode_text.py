@@ -89,6 +89,8 @@ def screen(priced: Priced, chips: Sequence[RentedChip], stages: bool) -> str:
 def _summary(priced: Priced) -> str:
     figures, held = priced.step.to_dict(), priced.deployment
     state = f", {bytes_text(figures['state_bytes'])} of state" if figures["state_bytes"] else ""
+    if state and held.rs_seq:
+        state += f" with {held.rs_seq:.0f} more kept to roll back to"
     several = f" x {tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else ""
     flops = sum(value for name, value in figures.items() if name.endswith("_flops"))
     trained = priced.header.arch("context_length")

@@ -159,6 +159,7 @@ def screen(
         ]  # fmt: skip
         held = deployments[0]
         several = f", {tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else ""
+        several += f", {held.rs_seq:.0f} more states kept to roll back to" if held.rs_seq else ""
         types = "/".join(dict.fromkeys((held.k_type.lower(), held.v_type.lower())))
         lines += ["", f"  one decode step, cache {types}{several}"]
         columns = ["context", "cache reserved", "cache read", "state", "arithmetic"]

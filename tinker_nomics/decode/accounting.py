@@ -80,7 +80,7 @@ def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) 
         if layer.indexer is not None:
             add_indexer(parts, block, layer.indexer, deployment)
         if layer.state is not None:
-            add_state(parts, block, layer.state)
+            add_state(parts, block, layer.state, deployment)
     return parts.step(header.parameters)
 
 

@@ -66,9 +66,9 @@ def add_indexer(parts: StepParts, block: int, indexer: Indexer, deployment: Depl
     )
 
 
-def add_state(parts: StepParts, block: int, state: State) -> None:
-    """Add a layer's recurrent state, read and written once per step."""
-    parts.hold_state(float(state.bytes))
+def add_state(parts: StepParts, block: int, state: State, deployment: Deployment) -> None:
+    """Add a layer's recurrent state, read and written once per step, and held once more for every rollback."""
+    parts.hold_state(state.bytes * (1.0 + deployment.rs_seq))
     parts.add("recurrence", block, HeldClass.recurrent_state, state.value_heads, bytes_each=2.0 * state.bytes)
 
 

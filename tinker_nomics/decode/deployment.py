@@ -1,4 +1,5 @@
-"""What a deployment of a checkpoint holds: context, reserved cells, cache types, storage of the weights, sequences."""
+"""What a deployment of a checkpoint holds: context, reserved cells, cache types, storage of the weights, sequences,
+states kept for rollback."""
 
 from __future__ import annotations
 
@@ -56,6 +57,8 @@ class Deployment:
         sequences: sequences decoded together; need not be whole.
         ubatch: most tokens that one batch writes [tokens]: sliding-window caches keep room for them.
         kv_unified: all sequences share one pool of cells.
+        rs_seq: recurrent states kept per sequence to roll back to, beside the current one; speculative decoding keeps
+            as many as it drafts tokens. Each is held; a step reads and writes one (llama.cpp's n_rs_seq).
 
     Raises:
         ConfigError: lists everything that is wrong with it.
@@ -69,6 +72,7 @@ class Deployment:
     sequences: float = 1.0
     ubatch: float = 512.0
     kv_unified: bool = False
+    rs_seq: float = 0.0
 
     def __post_init__(self) -> None:
         problems = [
@@ -89,6 +93,7 @@ class Deployment:
         problems.extend(_weights(self.weights))
         if not isinstance(self.kv_unified, bool):
             problems.append(Problem("kv_unified", self.kv_unified, "True or False"))
+        problems.extend(_snapshots(self.rs_seq))
         if problems:
             raise ConfigError(problems, "this deployment")
 
@@ -123,6 +128,11 @@ def _number(name: str, value: Any, least: float) -> list[Problem]:
     number = float(value)
     good = math.isfinite(number) and (number > 0.0 if least == 0.0 else number >= least)
     return [] if good else [Problem(name, value, allowed)]
+
+
+def _snapshots(value: Any) -> list[Problem]:
+    whole = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
+    return [] if whole and value >= 0 else [Problem("rs_seq", value, "a whole number of states, 0 or more")]
 
 
 def _weights(value: Any) -> list[Problem]:

@@ -56,7 +56,7 @@ class SequenceTerms(eqx.Module):
         flops_each: FLOP per sequence, shape `[P]`.
         flops_each_per_token: FLOP per sequence and attended token, shape `[P]`.
         held_once: resident bytes of the weights by class [B], shape `[7]`.
-        state_each: resident recurrent state per sequence [B].
+        state_each: resident recurrent state per sequence, those kept for rollback included [B].
         cell_bytes: bytes of one cell of each group of equal caches [B], shape `[G]`.
         cell_window: the window of each group [tokens]; infinite where it attends to everything, shape `[G]`.
         capacity: cells reserved per sequence [tokens].
@@ -209,8 +209,9 @@ class DecodeStep(eqx.Module):
         """The step's figures as plain numbers: bytes in B, arithmetic in FLOP, for all sequences of one step.
 
         `kv_bytes_reserved` counts cells as they are padded and held, `kv_bytes_read` what attention and indexers read
-        of them; `state_bytes` is held, and is read and written once each. `matmul_flops` are products with weights,
-        `attention_flops` products with the cache, `indexer_flops` an indexer's scores.
+        of them; `state_bytes` is held, every state kept for rollback included, of which a step reads and writes one
+        per sequence. `matmul_flops` are products with weights, `attention_flops` products with the cache,
+        `indexer_flops` an indexer's scores.
         """
         part_class = np.asarray(self.part_class)
         mixers = np.array([self.stages[stage].kind is StageKind.mixer for stage in self.part_stage])
