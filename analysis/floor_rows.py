@@ -1,8 +1,10 @@
 """Measured batch-1 decode rows, and the floor that each must not beat.
 
-A row is priced by the first of these that it allows: a header ledger of the same model, stored as the row says (exact
-bytes); the bytes per token that its source reports; the size of its file, an upper bound of the bytes read, which may
-prove the floor right and never wrong. What allows none of them is listed as not priced, with the reason.
+A row is priced by the first of these that it allows: a header ledger of the same model, stored as the row says, or a
+header made from the model's published configuration (either way exact bytes, and the cache that the row's context reads,
+in 16 bits as these engines keep it); the bytes per token that its source reports; the size of its file, an upper bound of
+the bytes read, which may prove the floor right and never wrong. What allows none of them is listed as not priced, with
+the reason.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from floor_models import dense_models
 
 import tinker_nomics as tn
 from tinker_nomics.decode.refusal import DecodeRefusal
@@ -25,7 +28,7 @@ from tinker_nomics.decode.step import DecodeStep, StepTotals
 from tinker_nomics.hardware import PRECISIONS, Chip, Machine, Topology
 
 DATA = Path(__file__).parent / "data"
-LEDGER, REPORTED, FILE = "ledger", "bytes reported", "file size"
+LEDGER, MADE, REPORTED, FILE = "ledger", "published configuration", "bytes reported", "file size"
 
 # models whose checkpoint a ledger describes: part of the model's name -> start of the ledger's
 LEDGERS = {
@@ -72,11 +75,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Priced:
-    """A row with its floor [s], or the reason why it has none."""
+    """A row with its floor [s] and the bytes of its weights [B], or the reason why it has none."""
 
     row: Row
     basis: str = ""
     floor: float = 0.0
+    bytes_held: float = 0.0
     why: str = ""
 
     @property
@@ -157,6 +161,22 @@ def ledger_step(row: Row, ledgers: Path | None) -> DecodeStep | None:
     return step
 
 
+@cache
+def _made_header(model: str, storage: str):
+    known = dense_models().get(model)
+    return None if known is None else known.header(storage)
+
+
+def made_step(row: Row) -> DecodeStep | None:
+    """The step of the model as its published configuration describes it; None where model or storage are not known."""
+    header = _made_header(row.model, row.storage)
+    if header is None:
+        return None
+    if row.file_bytes is not None and abs(header.weight_bytes / row.file_bytes - 1.0) > 0.005:
+        return None  # the file is stored otherwise
+    return tn.decode_step(header, tn.Deployment(context=max(row.context, 1.0)))
+
+
 def study_machine(row: Row) -> Machine:
     """The row's machine, as fast as its record allows.
 
@@ -189,6 +209,8 @@ def price_row(row: Row, ledgers: Path | None = None) -> Priced:
         return Priced(row, why="no record of the chip with a source")
     step, basis = ledger_step(row, ledgers), LEDGER
     if step is None:
+        step, basis = made_step(row), MADE
+    if step is None:
         if row.kind == "moe":
             return Priced(row, why="mixture of experts without a ledger of it")
         if row.bytes_per_token is not None:
@@ -196,14 +218,14 @@ def price_row(row: Row, ledgers: Path | None = None) -> Priced:
         elif row.file_bytes is not None:
             step, basis = one_class_step(row.file_bytes), FILE
         else:
-            return Priced(row, why="no bytes in the source and no ledger of the model")
+            return Priced(row, why="no bytes in the source, and no header of the model so stored")
     try:
         cost = tn.price(step, machine, fastest_precision(machine.chip))
     except DecodeRefusal as refusal:
         return Priced(row, why="; ".join(refusal.reasons))
     if cost.floor <= 0.0:
         return Priced(row, why="the chip's bandwidth is not declared")
-    return Priced(row, basis, cost.floor)
+    return Priced(row, basis, cost.floor, float(step.totals.weight_bytes))
 
 
 def price_rows(rows: Iterable[Row], ledgers: Path | None = None) -> list[Priced]:
@@ -219,5 +241,5 @@ def dense_single_gpu(
         p
         for p in priced
         if p.basis and p.row.kind == "dense" and p.row.layout in layouts and p.row.chip in chips
-        and (p.row.bytes_per_token or p.row.file_bytes or 0.0) >= least
+        and p.bytes_held >= least
     ]  # fmt: skip
