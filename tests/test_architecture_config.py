@@ -154,9 +154,9 @@ def test_fields_that_nobody_reads_are_named_not_guessed() -> None:
     [
         ({}, "no reader for model_type None"),
         ({"model_type": "qwen9"}, "nearest of .* are qwen"),
-        ("[1]", r"\[1\]: No such file"),
+        ("[1]", r"there is no file \[1\]"),
         ('{"a":', "is no JSON"),
-        ("missing/config.json", "missing/config.json: No such file"),
+        ("missing/config.json", "there is no file missing/config.json"),
         ({"model_type": "llama", "text_config": 3}, "text_config is 3"),
         (LLAMA | {"num_hidden_layers": 0}, "above zero"),
         (QWEN35 | {"text_config": QWEN35["text_config"] | {"layer_types": ["full_attention"]}}, "a list of 60"),

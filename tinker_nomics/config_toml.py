@@ -12,6 +12,7 @@ from .assumptions import Assumptions
 from .config import Config, get
 from .errors import ConfigError, Problem, TinkerNomicsError, listed
 from .parameters import nearest, registry, unknown_path
+from .reading import read_text
 from .recipe_config import from_recipe, is_file
 
 CHOICES = ("recipe", "model", "chip", "provider", "prices", "sandbox", "schedule", "training", "assumptions")
@@ -87,14 +88,7 @@ def read_table(source: str | Path, what: str) -> tuple[dict[str, Any], Path | No
     text, path = str(source), None
     if isinstance(source, Path) or ("\n" not in text and "=" not in text):
         path = Path(source)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except IsADirectoryError:
-            raise TinkerNomicsError(f"{what}: {path} is a folder; name a TOML file in it") from None
-        except FileNotFoundError:
-            raise TinkerNomicsError(f"{what}: there is no file {path}") from None
-        except (OSError, ValueError) as error:
-            raise TinkerNomicsError(f"{what}: {str(path)!r} cannot be read: {error}") from None
+        text = read_text(path, "the path of a TOML file", lambda words: TinkerNomicsError(f"{what}: {words}"))
     text = text.removeprefix("\ufeff")  # the mark that some editors put before UTF-8
     try:
         return tomllib.loads(text), path

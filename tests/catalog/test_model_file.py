@@ -53,7 +53,7 @@ def test_a_toml_row_and_a_name_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_files_that_are_missing_or_no_model_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchitectureError, match="No such file"):
+    with pytest.raises(ArchitectureError, match="there is no file"):
         catalog.model_from_file(tmp_path / "config.json")
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ArchitectureError, match="no reader for model_type"):

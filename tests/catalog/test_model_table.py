@@ -199,7 +199,7 @@ def test_all_problems_of_a_users_model_come_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("given", "match"),
-    [("nowhere.toml", "No such file"), ("id = \n", "line 1, column"), ('id = "x"\n', "parameters")],
+    [("nowhere.toml", "there is no file"), ("id = \n", "line 1, column"), ('id = "x"\n', "parameters")],
 )
 def test_unreadable_and_empty_models_are_refused(given: str, match: str) -> None:
     with pytest.raises(ValueError, match=match):

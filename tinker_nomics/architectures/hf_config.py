@@ -13,11 +13,11 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from ..catalog.lookup import nearest
 from ..errors import listed
+from ..reading import read_text
 from .architecture import Architecture, ArchitectureError
 from .families import FAMILIES, TIED_BY_DEFAULT, WRAPPERS
 
@@ -104,11 +104,7 @@ def _load(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[s
     text, where = str(config), "this config text"
     if isinstance(config, os.PathLike) or not text.lstrip().startswith("{"):
         where = str(config)
-        try:
-            text = Path(config).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8 text"
-            raise ArchitectureError(f"{where}: {reason}; give the path of a config.json") from None
+        text = read_text(config, "the path of a config.json", ArchitectureError)
     try:
         table = json.loads(text)
     except (ValueError, RecursionError) as error:

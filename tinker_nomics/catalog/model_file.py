@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..architectures.architecture import Architecture, ArchitectureError
+from ..reading import read_text
 from .model_table import ModelRow
 
 
@@ -22,16 +23,13 @@ def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> Mo
         ArchitectureError: a family or layers that the readers do not know, or fields missing (all named).
         CatalogError, ConfigError: as `ModelRow.from_toml`.
         GgufError: a malformed header or ledger.
+        UnreadableFileError: a file that cannot be opened.
     """
     where = Path(path)
     if where.suffix.lower() == ".toml":
         return ModelRow.from_toml(where)
     if where.suffix.lower() == ".json":
-        try:
-            text = where.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8 text"
-            raise ArchitectureError(f"{where}: {reason}; give a config.json, a ledger or a GGUF file") from None
+        text = read_text(where, "a config.json, a ledger or a GGUF file", ArchitectureError)
         if '"tensors"' not in text:
             architecture = Architecture.from_hf_config(where)
             note = ""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import Problem, TinkerNomicsError, listed
 from ..quantities import parse_quantity
+from ..reading import read_text
 from .lookup import CatalogError
 
 
@@ -34,12 +35,7 @@ def users_own(given: str | os.PathLike[str], what: str) -> tuple[dict[str, Any],
     text, folder, where = str(given), None, f"this {what} text"
     if isinstance(given, os.PathLike) or ("\n" not in text and "=" not in text):
         where = str(given)
-        try:
-            text = Path(given).read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise CatalogError(f"{where}: {error.strerror or error}; give the path of a TOML file") from None
-        except UnicodeDecodeError:
-            raise CatalogError(f"{where}: not UTF-8 text; give the path of a TOML file") from None
+        text = read_text(given, "the path of a TOML file", CatalogError)
         folder = Path(given).parent
     try:
         table = tomllib.loads(text.removeprefix("\ufeff"))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config import Config, replace
 from ..errors import ConfigError, Problem, TinkerNomicsError
+from ..reading import read_text
 
 _REPLACED = ("workload.completion_tokens", "workload.length_growth")
 
@@ -39,10 +40,7 @@ def read_lengths(source: str | Path | Sequence[float] | np.ndarray) -> np.ndarra
 
 
 def _column(path: Path) -> np.ndarray:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise TinkerNomicsError(f"there is no file {path}") from None
+    text = read_text(path, "the path of a CSV file with one mean length per step")
     values, first = [], True
     for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
         cells = [cell.strip() for cell in row if cell.strip()]

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from ..reading import reading
 from .byte_window import ByteWindow
 from .gguf_error import GgufError
 from .gguf_header import GgufHeader
@@ -16,6 +17,7 @@ from .ledger import MAX_TEXT, HeaderSource
 from .shards import first_of, follow
 from .value_types import shown
 
+_WANTED = "the path of a GGUF file, of the folder that holds one checkpoint's shards, or of a ledger"
 _SOURCES = "a path of a GGUF file, of a folder of shards or of a ledger; bytes; an object with read; a ledger's dict"
 
 
@@ -37,7 +39,8 @@ def read_header(source: Any) -> GgufHeader:
     Raises:
         GgufError: what was read is no header, ends too early, or lacks shards; it names what, where and what is
             allowed.
-        OSError: the file cannot be opened.
+        UnreadableFileError: the file cannot be opened; it is an `OSError` too, and where there is no such file a
+            `FileNotFoundError`.
     """
     if isinstance(source, GgufHeader):
         return source
@@ -78,10 +81,11 @@ def _from_path(given: str) -> GgufHeader:
     if "\0" in given or not given:
         raise GgufError(f"{shown(given)} is no path", allowed=_SOURCES)
     path = Path(given)
-    if path.is_dir():
-        path = first_of(path)
-    with path.open("rb", buffering=0) as file:
-        return _from_window(_window_of(file, _size(file)), path.name, path)
+    with reading(path, _WANTED):
+        if path.is_dir():
+            path = first_of(path)
+        with path.open("rb", buffering=0) as file:
+            return _from_window(_window_of(file, _size(file)), path.name, path)
 
 
 def _size(file: Any) -> int | None:
@@ -111,5 +115,5 @@ def _from_window(window: ByteWindow, name: str, path: Path | None) -> GgufHeader
 
 
 def _one_shard(path: Path) -> GgufHeader:
-    with path.open("rb", buffering=0) as file:
+    with reading(path, "a shard that can be read"), path.open("rb", buffering=0) as file:
         return read_gguf(_window_of(file, _size(file)), path.name)

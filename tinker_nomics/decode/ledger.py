@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..reading import UnreadableFileError, reading
 from .ggml_types import GGML_TYPES, UnknownType, ggml_type
 from .gguf_error import GgufError
 from .gguf_header import DEFAULT_ALIGNMENT, GgufHeader
@@ -38,6 +39,7 @@ class HeaderSource(GgufHeader):
 
         Raises:
             GgufError: it is no ledger, or holds what no GGUF header may hold; the message names the place.
+            UnreadableFileError: the file cannot be opened.
         """
         if isinstance(source, dict):
             return _from_object(cls, source)
@@ -47,10 +49,12 @@ class HeaderSource(GgufHeader):
             raise GgufError(f"a {type(source).__name__} is no ledger", allowed=f"a path, or {_FORM}")
         path = Path(source)
         try:
-            with path.open("rb") as file:
+            with reading(path, "the path of a ledger"), path.open("rb") as file:
                 return _from_object(cls, _parsed(file.read(MAX_TEXT + 1)))
         except GgufError as error:
             raise error.within(path.name) from None
+        except UnreadableFileError:
+            raise
         except ValueError as error:  # a path with a NUL in it
             raise GgufError(f"{shown(str(source))} is neither a path nor a ledger ({error})", allowed=_FORM) from None
 

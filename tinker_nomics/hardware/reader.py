@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import ConfigError, Problem, TinkerNomicsError, listed
 from ..quantities import parse_quantity
+from ..reading import read_text
 from .checks import member
 from .chip import USER, AllReduceTime, Chip, Link, Source, Tier, TierKind, Topology
 
@@ -223,10 +224,5 @@ def _text(path_or_text: str | Path) -> tuple[str, str]:
     if not isinstance(path_or_text, (str, Path)):
         raise ConfigError([Problem("path", path_or_text, wanted)], what="this chip")
     path = Path(path_or_text)
-    if "\0" in str(path) or not path.is_file():
-        raise ConfigError([Problem("path", str(path_or_text), wanted, "Check the name.")], what="this chip")
-    try:
-        return path.read_text(encoding="utf-8-sig"), str(path)
-    except UnicodeDecodeError as error:
-        problem = Problem("TOML", str(path), f"text in UTF-8; byte {error.start} is none", "Save it as UTF-8.")
-        raise ConfigError([problem], what="this chip") from None
+    text = read_text(path, wanted, lambda words: ConfigError([Problem("path", path, words)], what="this chip"))
+    return text, str(path)
