@@ -121,8 +121,12 @@ def _run(name: str, arguments: Sequence[str]) -> int:
         return int(command.run(args))
     except BrokenPipeError:
         raise
-    except (TinkerNomicsError, OSError) as error:
+    except TinkerNomicsError as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # of a file that is written, or of the machine
+        told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        print(f"{PROGRAM}: error: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{PROGRAM}: stopped", file=sys.stderr)
