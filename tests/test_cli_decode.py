@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from made_checkpoints import delta_hybrid, dense, experts, gated_ffn, latent
 
 import tinker_nomics as tn
+from tinker_nomics.catalog.rent_table import rent_rows
 from tinker_nomics.cli.decode_command import _EXAMPLES
 from tinker_nomics.cli.decode_figures import bytes_text, context_label, digits
 from tinker_nomics.cli.main import main
@@ -268,3 +269,38 @@ def test_states_to_roll_back_to_are_told(tmp_path: Path, capsys: pytest.CaptureF
     assert held[1] == 3 * held[0] > 0
     assert main(["decode", str(path), "--rs-seq", "2"]) == 0
     assert "2 more kept to roll back to" in capsys.readouterr().out
+
+
+def test_a_rent_is_told_with_its_day_and_can_be_chosen(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    newest = tn.catalog.rent("h100-sxm", max(row.date for row in rent_rows() if row.chip == "h100-sxm"))
+    assert main(["decode", ledger]) == 0
+    text = capsys.readouterr().out
+    assert f"h100-sxm {newest.usd_per_hour:g} ({newest.provider}, {newest.date}); --rent-date" in text
+    for flags, meant in (
+        (["--rent-date", "2026-09-25"], tn.catalog.rent("h100-sxm", "2026-09-25")),
+        (["--provider", "nebius"], tn.catalog.rent("h100-sxm", newest.date, "nebius")),
+    ):
+        assert main(["decode", ledger, *flags, "--json"]) == 0
+        point = json.loads(capsys.readouterr().out)["contexts"][0]["points"][0]
+        assert point["usd_per_chip_hour"] == meant.usd_per_hour
+        assert point["usd_per_chip_hour_from"] == f"{meant.provider}, {meant.date}"
+        assert meant.source.document in point["usd_per_chip_hour_source"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--rent", "2", "--provider", "nebius"], "leave one of them out"),
+        (["--rent", "2", "--rent-date", "2026-09"], "leave one of them out"),
+        (["--rent-date", "soon"], "'soon' is no date"), (["--provider", "nobody"], "no rent of h100-sxm from 'nobody'"),
+    ],
+)  # fmt: skip
+def test_a_rent_that_there_is_not(ledger: str, flags: list[str], words: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, *flags]) == 2
+    assert words in capsys.readouterr().err.lower()
+
+
+def test_a_provider_of_some_chips_only(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--chip", "h100-sxm,mi300x,m3-max", "--provider", "nebius"]) == 0
+    text = capsys.readouterr().out
+    assert "no rent of mi300x from 'nebius'" in text and "the catalog has no rent of m3-max" in text

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
 
+from tinker_nomics import catalog
 from tinker_nomics.decode.dollars import usd_per_million_tokens
 from tinker_nomics.decode.pricing import Bind, price
 from tinker_nomics.decode.refusal import DecodeRefusal
@@ -189,3 +190,19 @@ def test_dollars_follow_from_a_rent() -> None:
     assert usd_per_million_tokens(silent) == pytest.approx(2.5 / 3600 * silent.floor / 64 * 1e6, rel=1e-12)
     with pytest.raises(DecodeRefusal, match="stage overhead"):
         usd_per_million_tokens(silent, basis="prediction")
+
+
+def test_a_rent_of_the_catalog_by_day_and_provider() -> None:
+    cost = price(dense_step(**LLAMA_8B, context=1024), Machine(catalog.chip("h100-sxm"), rent=100.0))
+    assert cost.prediction is not None
+    for chosen in ({"date": "2026-09-25"}, {"date": "2026-09-25", "provider": "nebius"}):
+        meant = catalog.rent("h100-sxm", **chosen).usd_per_hour
+        found = usd_per_million_tokens(cost, **chosen)
+        assert found == pytest.approx(meant / 3600 * cost.prediction * 1e6, rel=1e-12)
+    assert usd_per_million_tokens(cost, provider="nebius") < usd_per_million_tokens(cost)
+    with pytest.raises(TinkerNomicsError, match="Leave one of them out"):
+        usd_per_million_tokens(cost, 2.0, provider="nebius")
+    with pytest.raises(TinkerNomicsError, match="is no date"):
+        usd_per_million_tokens(cost, date="soon")
+    with pytest.raises(DecodeRefusal, match="no rent of h100-sxm from 'nobody'"):
+        usd_per_million_tokens(cost, provider="nobody")

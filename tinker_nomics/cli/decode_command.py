@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of matrix arithmetic: bf16, fp16, fp8, int8, fp4, or best: the widest that a chip declares (bf16)",
     )
     parser.add_argument("--rent", metavar="USD", help="USD per chip-hour, e.g. 2.50 (the catalog's newest)")
+    parser.add_argument("--rent-date", metavar="DAY", help="the catalog's rent on a day: 2026-09-25 (the newest)")
+    parser.add_argument("--provider", metavar="NAME", help="whose rent of the catalog (the median over providers)")
     parser.add_argument("--stages", action="store_true", help="print where the time goes, by kind of stage")
     parser.add_argument("--json", action="store_true", help="print every number as JSON; with --stages every stage too")
     parser.add_argument("--plot", metavar="FILE", help="draw to a PNG, SVG or PDF file")
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
         refuse_existing(check_format(args.plot), args.force)
     contexts = counts_of(args.context, "--context", "4096, 128k or 1M")
-    chips = rented_chips(args.chip, args.rent)
+    chips = rented_chips(args.chip, args.rent, args.rent_date, args.provider)
     machines = machines_of(chips, args.tp)
     deployments = [deployment_from(args, float(context)) for context in contexts]
     header = header_of(args.file)
@@ -113,7 +115,7 @@ def as_document(priced: list[Priced], chips: list[RentedChip], stages: bool) -> 
     """Everything as JSON values: seconds, bytes, FLOP, USD."""
     from ..decode.dollars import usd_per_million_tokens
 
-    origins = {rented.chip.id: rented.origin for rented in chips}
+    rents = {rented.chip.id: rented for rented in chips}
 
     def point(cost: Any) -> dict[str, Any]:
         if isinstance(cost, tuple):
@@ -126,7 +128,8 @@ def as_document(priced: list[Priced], chips: list[RentedChip], stages: bool) -> 
         rent = cost.machine.rent
         return told | {
             "usd_per_chip_hour": rent,
-            "usd_per_chip_hour_from": origins[cost.machine.chip.id],
+            "usd_per_chip_hour_from": rents[cost.machine.chip.id].origin,
+            "usd_per_chip_hour_source": rents[cost.machine.chip.id].source or None,
             "usd_per_million_tokens": usd_per_million_tokens(cost) if rent is not None else None,
         }
 

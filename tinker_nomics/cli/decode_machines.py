@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import Problem, TinkerNomicsError
 from .decode_arguments import counts_of, names_of
 
 if TYPE_CHECKING:
@@ -16,23 +17,41 @@ EVERY = "all"
 
 @dataclass(frozen=True)
 class RentedChip:
-    """A chip under the name that tells it from the others, with its rent [USD per chip-hour] and whose that is."""
+    """A chip under the name that tells it from the others, with its rent.
+
+    Args:
+        chip: the chip.
+        rent: USD per chip-hour; None where none is known.
+        origin: whose the rent is and of which day, or why there is none.
+        source: where it is read; empty for one that the user gave.
+    """
 
     chip: Chip
     rent: float | None
     origin: str
+    source: str = ""
 
 
-def rented_chips(names: str, rent: str | None) -> list[RentedChip]:
+def rented_chips(
+    names: str, rent: str | None, date: str | None = None, provider: str | None = None
+) -> list[RentedChip]:
     """The chips of a list such as "h100-sxm,mine.toml", or every chip of the catalog for "all".
 
     Args:
         names: of the catalog, or paths of TOML files.
-        rent: of each chip, as given by the user; None takes the catalog's newest.
+        rent: of each chip, as given by the user; None takes the catalog's.
+        date: the day to rent on (ISO); None takes the newest rents.
+        provider: who rents out; None takes the median over providers.
+
+    Raises:
+        TinkerNomicsError: an unknown chip, a rent beside a date or provider, or a provider that rents out none of them.
     """
-    from ..decode.dollars import as_rent, known_rent
+    from ..decode.dollars import KnownRent, as_rent, known_rent
 
     given = None if rent is None else as_rent(rent, "--rent")
+    if given is not None and (date is not None or provider is not None):
+        allowed = "a price, or --rent-date and --provider of one in the catalog"
+        raise TinkerNomicsError(str(Problem("--rent", rent, allowed, "Leave one of them out.")))
     found: dict[Chip, str] = {}
     for name in names_of(names, "--chip"):
         for chip in _all_chips() if name == EVERY else [chip_named(name)]:
@@ -40,9 +59,11 @@ def rented_chips(names: str, rent: str | None) -> list[RentedChip]:
     ids = [chip.id for chip in found]
     rented = []
     for chip, name in found.items():
-        rents = known_rent(chip.id) if given is None else (given, "as given")
+        found_rent = known_rent(chip.id, date, provider) if given is None else KnownRent(given, "as given")
         shown = replace(chip, id=f"{chip.id} ({name})") if ids.count(chip.id) > 1 else chip
-        rented.append(RentedChip(shown, *rents))
+        rented.append(RentedChip(shown, *found_rent))
+    if provider is not None and all(one.rent is None for one in rented):
+        raise TinkerNomicsError(str(Problem("--provider", provider, rented[0].origin)))
     return rented
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def screen(priced: Priced, chips: Sequence[RentedChip], stages: bool) -> str:
     """
     notes: list[str] = []
     brief = len(priced.points) > _MOST_TOLD
-    rows = [_row(point, notes, brief) for point in priced.points]
+    origins = {rented.chip.id: rented.origin for rented in chips}
+    rows = [_row(point, origins, notes, brief) for point in priced.points]
     lines = [_summary(priced), "", table(rows, _HEADER, "lrlrrlrrl"), ""]
     lines += [f"[{i + 1}] {note}" for i, note in enumerate(notes)]
     lines += _legend(priced, chips, brief)
@@ -126,10 +127,11 @@ def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[st
     run = {cost.machine.chip.id for cost in costs}
     rents = [f"{c.chip.id} {c.rent:g} ({c.origin})" for c in chips if c.rent is not None and c.chip.id in run]
     told = "the newest that the catalog has; --json tells them" if brief and len(chips) > 1 else ", ".join(rents)
-    return lines + ([f"USD per chip-hour: {told}."] if rents else [])
+    asked = "; --rent-date, --provider or --rent take another" if all("as given" not in rent for rent in rents) else ""
+    return lines + ([f"USD per chip-hour: {told}{asked}."] if rents else [])
 
 
-def _row(point: Any, notes: list[str], brief: bool) -> list[str]:
+def _row(point: Any, origins: Mapping[str, str], notes: list[str], brief: bool) -> list[str]:
     """One machine; `brief` tells its reasons by their kind, so that many machines share few notes."""
     if not isinstance(point, DecodeCost):
         machine, refusal = point
@@ -144,7 +146,7 @@ def _row(point: Any, notes: list[str], brief: bool) -> list[str]:
         further = [_LAYOUT] if further else []
     if point.machine.rent is None:
         dollars = "-"
-        reasons.append(f"no rent of {'the chip' if brief else chip} is known (--rent gives one)")
+        reasons.append(f"{'no rent of the chip is known' if brief else origins[chip]} (--rent gives one)")
     else:
         dollars = f"{'>= ' if bound else ''}{digits(usd_per_million_tokens(point), 3)}"
     return [

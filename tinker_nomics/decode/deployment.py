@@ -131,8 +131,9 @@ def _number(name: str, value: Any, least: float) -> list[Problem]:
 
 
 def _snapshots(value: Any) -> list[Problem]:
-    whole = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
-    return [] if whole and value >= 0 else [Problem("rs_seq", value, "a whole number of states, 0 or more")]
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    whole = math.isfinite(number) and number >= 0.0 and number.is_integer()
+    return [] if whole else [Problem("rs_seq", value, "a whole number of states, 0 or more")]
 
 
 def _weights(value: Any) -> list[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import Problem, TinkerNomicsError
 from ..quantities import parse_quantity
@@ -16,26 +16,47 @@ _SECONDS_PER_HOUR = 3600.0
 Basis = Literal["prediction", "floor"]
 
 
-def known_rent(chip_id: str, date: str | None = None, provider: str | None = None) -> tuple[float | None, str]:
-    """The rent of a chip of the catalog [USD per chip-hour], or None, with where it comes from or why there is none.
+class KnownRent(NamedTuple):
+    """A rent of the catalog.
+
+    Args:
+        usd_per_hour: USD per chip-hour; None where the catalog has none.
+        origin: whose it is and of which day, or why there is none.
+        source: where it is read; empty where there is none.
+    """
+
+    usd_per_hour: float | None
+    origin: str
+    source: str = ""
+
+
+def known_rent(chip_id: str, date: str | None = None, provider: str | None = None) -> KnownRent:
+    """The rent of a chip of the catalog, or why there is none.
 
     Args:
         chip_id: a chip of the catalog.
-        date: the day (ISO) that the rent is of; None takes the newest.
-        provider: whose rent; None takes the catalog's choice.
+        date: the day (ISO) to rent on, as `catalog.rent` takes it; None takes the newest that the catalog has.
+        provider: whose rent; None takes the catalog's choice, the median over providers.
+
+    Raises:
+        CatalogError: `date` is no date.
     """
+    from ..catalog.dates import parse_date
     from ..catalog.lookup import CatalogError
     from ..catalog.rent_table import rent, rent_rows
 
+    if date is not None:
+        parse_date(date)
     try:
         rows = [row for row in rent_rows() if row.chip == chip_id]
         newest = max((row.date for row in rows if row.on_demand), default=max((row.date for row in rows), default=None))
         if newest is None:
-            return None, f"the catalog has no rent of {chip_id}"
+            return KnownRent(None, f"the catalog has no rent of {chip_id}")
         found = rent(chip_id, newest if date is None else date, provider)
     except CatalogError as error:
-        return None, str(error)
-    return float(found.usd_per_hour), f"{found.provider}, {found.date}"
+        return KnownRent(None, str(error))
+    origin = f"{found.provider}, {found.date}"
+    return KnownRent(float(found.usd_per_hour), origin, f"{found.source.text}: {found.source.document}")
 
 
 def as_rent(given: object, name: str) -> float:
@@ -65,25 +86,30 @@ def usd_per_million_tokens(
     Args:
         cost: what `price` returned.
         usd_per_hour: rent of one chip [USD per chip-hour], or text such as "$2.50/h"; None takes the machine's own,
-            else the catalog's.
+            else the newest of the catalog.
         basis: "prediction" or "floor"; None takes the prediction where there is one, else the floor, and then the
             result is a lower bound.
-        date, provider: which rent of the catalog.
+        date, provider: take the catalog's rent on that day (ISO) or of that provider, whatever the machine's own is.
 
     Returns:
         USD per million tokens of output, for a machine that decodes without a pause.
 
     Raises:
         DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
-        TinkerNomicsError: a rent that is negative or no number, a basis that there is not.
+        TinkerNomicsError: a rent that is negative or no number, one beside a date or provider, no such basis or date.
     """
     if basis not in (None, "prediction", "floor"):
         raise TinkerNomicsError(str(Problem("basis", basis, "'prediction', 'floor' or None")))
     chip = cost.machine.chip
     where = f"USD per million tokens on {cost.machine.count} x {chip.id}"
-    rent = cost.machine.rent if usd_per_hour is None else as_rent(usd_per_hour, "usd_per_hour")
+    chosen = date is not None or provider is not None
+    if chosen and usd_per_hour is not None:
+        allowed = "a rent, or the date and provider of one in the catalog"
+        raise TinkerNomicsError(str(Problem("usd_per_hour", usd_per_hour, allowed, "Leave one of them out.")))
+    own = None if chosen else cost.machine.rent
+    rent = own if usd_per_hour is None else as_rent(usd_per_hour, "usd_per_hour")
     if rent is None:
-        rent, origin = known_rent(chip.id, date, provider)
+        rent, origin, _ = known_rent(chip.id, date, provider)
         if rent is None:
             raise DecodeRefusal(where, (f"no rent is known ({origin}); give usd_per_hour",))
     if basis == "prediction" and cost.refusal is not None:

@@ -133,7 +133,7 @@ def as_contexts(contexts: Iterable[float] | float) -> tuple[float, ...]:
 def rents_of(chips: Sequence[Chip], rents: Mapping[str, float] | None) -> list[float | None]:
     """The rent of every chip [USD per chip-hour]: as given, else the catalog's newest; None where there is none."""
     if rents is None:
-        return [known_rent(chip.id)[0] for chip in chips]
+        return [known_rent(chip.id).usd_per_hour for chip in chips]
     given = {name: as_rent(rent, f"rents[{name!r}]") for name, rent in rents.items()}
     ids = [chip.id for chip in chips]
     if unknown := [name for name in given if name not in ids]:
