@@ -25,7 +25,7 @@ def test_a_front_tells_its_points_and_whether_it_is_whole(tmp_path):
         "self_hosted.total",
         "self_hosted.hours",
         by="chip",
-        labels=["h100", "b200"],
+        texts={"chip": ["h100", "b200"]},
         describe=["cluster.gpus"],
         title="a run",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,8 @@ def pareto_figure(
     y: str,
     *,
     by: str | None = None,
-    labels: Sequence[Any] | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    shade: str | None = None,
     describe: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
@@ -35,7 +36,9 @@ def pareto_figure(
         front: the result of a `Pareto` reducer that minimises x and y (and perhaps a third output).
         x, y: the outputs on the axes.
         by: an input or output that gives points their colour and mark.
-        labels: texts for the values 0, 1, ... of `by`, where it is a choice.
+        texts: {input: its texts}, of inputs that are choices and hold the places 0, 1, ... of them.
+        shade: an output that gives points their shade, with a scale beside the picture: the third of three objectives.
+            No stairs are drawn then, since a point above them may be less in it.
         describe: inputs that are told of the ends, and of points evenly between them.
         title: above the figure.
     """
@@ -44,14 +47,18 @@ def pareto_figure(
     columns = {**front.inputs, **front.outputs}
     order = np.argsort(columns[x], kind="stable")
     across, up = columns[x][order], columns[y][order]
-    axis.step(across, np.minimum.accumulate(up), where="post", color=NEUTRAL, linewidth=1.2, zorder=1)
-    if by is None:
+    if shade is None:
+        axis.step(across, np.minimum.accumulate(up), where="post", color=NEUTRAL, linewidth=1.2, zorder=1)
+    if shade is not None:
+        dots = axis.scatter(across, up, s=42, c=columns[shade][order], cmap="viridis", zorder=2)
+        figure.colorbar(dots, ax=axis, label=f"{shade} [{UNITS[shade]}]" if shade in UNITS else shade)
+    elif by is None:
         axis.scatter(across, up, s=42, color=PALETTE[0], zorder=2)
     else:
         values = columns[by][order]
         for index, value in enumerate(np.unique(values)):
             here = values == value
-            name = labels[int(value)] if labels is not None else f"{value:g}"
+            name = _told(by, value, texts)
             axis.scatter(
                 across[here],
                 up[here],
@@ -60,7 +67,7 @@ def pareto_figure(
                 edgecolor="white",
                 linewidth=0.6,
                 marker=_MARKS[index % len(_MARKS)],
-                label=str(name),
+                label=name,
                 zorder=2,
             )
         axis.legend(title=by, frameon=False, loc="upper right")
@@ -69,7 +76,8 @@ def pareto_figure(
         if low.min(initial=np.inf) > 0 and low.max(initial=0) > 30 * low.min(initial=np.inf):
             (axis.set_xscale if key == x else axis.set_yscale)("log")
     if describe and len(across):
-        _tell(axis, front, order, across, up, describe)
+        lines = [[_told(name, value, texts) for value in front.inputs[name][order]] for name in describe]
+        _tell(axis, across, up, describe, lines)
     more = "" if front.exact else f"; thinned: {front.dropped:,} points left out"
     axis.set_title(
         f"{title or f'{y} against {x}'} ({len(across)} points{more})", loc="left", fontsize=14, fontweight="bold"
@@ -78,13 +86,18 @@ def pareto_figure(
     return figure
 
 
-def _tell(axis: Any, front: Front, order: np.ndarray, x: np.ndarray, y: np.ndarray, describe: Sequence[str]) -> None:
-    shown = np.unique(np.round(np.linspace(0, len(order) - 1, min(_TOLD, len(order)))).astype(int))
+def _told(name: str, value: float, texts: Mapping[str, Sequence[str]] | None) -> str:
+    return texts[name][int(value)] if texts is not None and name in texts else f"{value:g}"
+
+
+def _tell(axis: Any, x: np.ndarray, y: np.ndarray, describe: Sequence[str], columns: list[list[str]]) -> None:
+    shown = np.unique(np.round(np.linspace(0, len(x) - 1, min(_TOLD, len(x)))).astype(int))
     heads = [name.split(".")[-1] for name in describe]
-    lines = ["   " + "  ".join(heads)]
+    widths = [max(len(head), *(len(column[place]) for place in shown)) for head, column in zip(heads, columns)]
+    lines = ["   " + "  ".join(head.rjust(width) for head, width in zip(heads, widths))]
     for number, place in enumerate(shown, start=1):
-        values = [f"{front.inputs[name][order[place]]:g}".rjust(len(head)) for name, head in zip(describe, heads)]
-        lines.append(f"{number}: " + "  ".join(values))
+        cells = [column[place].rjust(width) for column, width in zip(columns, widths)]
+        lines.append(f"{number}: " + "  ".join(cells))
         axis.annotate(
             str(number),
             (x[place], y[place]),

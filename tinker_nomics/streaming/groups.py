@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import TinkerNomicsError
-from .constraints import admitted, check_clauses, check_names, parse_constraints
+from .constraints import admitted, check_clauses, check_names, column, parse_constraints
 from .counts import Clause
 from .extremes import NOWHERE
 from .reducer import Chunk, Evaluation, Reducer, picked
@@ -41,10 +41,10 @@ def group_shape(by: By) -> tuple[int, ...]:
 
 def group_codes(by: By, chunk: Chunk) -> jax.Array:
     """int32 [n]: the group of each point in row-major order; a number belongs to the nearest value of its axis, a
-    text axis is given by the place 0, 1, ... of the text."""
+    text axis is given by the place 0, 1, ... of the text. Where a value is not finite the code says nothing."""
     code: Any = 0
     for name, values in by:
-        given = chunk.inputs[name].astype(jnp.float64)
+        given = column(chunk, name).astype(jnp.float64)
         grid = [float(place) if isinstance(value, str) else value for place, value in enumerate(values)]
         middles = [(a + b) / 2 for a, b in pairwise(grid)]
         place = jnp.zeros(given.shape, jnp.int32)
@@ -80,8 +80,9 @@ class Groups(Reducer):
     """Count, mean and minimum of outputs in every group of points; least values and counts are exact.
 
     Args:
-        by: {input: values}; the groups are all their combinations. Numbers must rise; each point belongs to the
-            nearest. Texts are labels of the places 0, 1, ... that the input then holds.
+        by: {input or output: values}; the groups are all their combinations. Numbers must rise; each point belongs to
+            the nearest. Texts are labels of the places 0, 1, ... that the input then holds. Points without a finite
+            value belong to no group.
         outputs: the outputs to follow, all when None.
         where: comparisons that all must hold.
     """
@@ -113,7 +114,7 @@ class Groups(Reducer):
         code = group_codes(self.by, chunk)
         new = {}
         for name, old in state.items():
-            good, value = admitted(self.clauses, chunk, name), chunk.outputs[name]
+            good, value = admitted(self.clauses, chunk, name, *(by for by, _ in self.by)), chunk.outputs[name]
             count = jnp.zeros_like(old.count).at[code].add(good.astype(jnp.int64))
             total = jnp.zeros_like(old.mean).at[code].add(jnp.where(good, value, 0.0))
             key = jnp.where(good, value, jnp.inf)

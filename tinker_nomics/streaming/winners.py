@@ -60,7 +60,7 @@ class Winners(Reducer):
         return jnp.zeros((len(self.outputs) + 1, math.prod(group_shape(self.by))), jnp.int64)
 
     def update(self, state: jax.Array, chunk: Chunk) -> jax.Array:
-        good = admitted(self.clauses, chunk, *self.outputs)
+        good = admitted(self.clauses, chunk, *self.outputs, *(name for name, _ in self.by))
         values = [chunk.outputs[name] for name in self.outputs]
         least = values[0]
         for value in values[1:]:

@@ -39,12 +39,13 @@ def write_csv(batch: Sweep, path: str | Path, force: bool = False) -> Path:
         # the flat view of a spread array is not copied: a block of lines is all that exists beside the batch
         columns = [batch[name].flat for name in names]
         for start in range(0, len(batch), _LINES):
-            block = [[_cell(cell) for cell in column[start : start + _LINES].tolist()] for column in columns]
+            block = [[cell(value) for value in column[start : start + _LINES].tolist()] for column in columns]
             file.writelines(",".join(row) + "\n" for row in zip(*block))
     return Path(path)
 
 
-def _cell(value: str | float) -> str:
+def cell(value: str | float) -> str:
+    """A value as a cell of CSV: text quoted where it has to be, numbers with every digit."""
     if isinstance(value, str):
         quoted = value.replace('"', '""')
         return f'"{quoted}"' if any(mark in value for mark in ',"\n') else value

@@ -14,8 +14,7 @@ from ..config import Config
 from ..errors import TinkerNomicsError, listed, shown
 from ..outputs import UNITS
 from ..parameters import nearest, registry
-
-_SHOWN = 12  # values that an error lists
+from .selecting import places_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,26 +98,7 @@ class Sweep:
         """For each value asked for, where the axis has it."""
         if path not in self.axes:
             raise TinkerNomicsError(f"{path!r} is no axis of this sweep; its axes are {listed(self.axes)}")
-        axis, found = self.axes[path], []
-        if isinstance(value, slice | set | Mapping) or np.ndim(value) > 1 or np.shape(value) == (0,):
-            raise TinkerNomicsError(
-                f"{path} = {shown(value)}: a value of this axis, or a list of at least one, is expected"
-            )
-        for item in [value] if np.ndim(value) == 0 else value:
-            if path in registry():
-                number = registry()[path].parse(item)
-                match = np.isclose(axis, math.nan if number is None else number, rtol=1e-9, atol=0.0)
-            else:
-                match = axis == str(item)
-            if not match.any():
-                known = ", ".join(f"{v:g}" if axis.dtype.kind == "f" else str(v) for v in axis[:_SHOWN])
-                more = f" and {len(axis) - _SHOWN} more" if len(axis) > _SHOWN else ""
-                raise TinkerNomicsError(f"{path} = {shown(item)}: this axis has {known}{more}")
-            nearest_first = np.flatnonzero(match)
-            if path in registry() and self.mode == "grid":
-                nearest_first = nearest_first[np.argsort(np.abs(axis[nearest_first] - number), kind="stable")]
-            found.append(nearest_first)
-        return found
+        return places_on(path, self.axes[path], value, nearest=self.mode == "grid")
 
     def _taken(self, chosen: Mapping[int, np.ndarray], dropped: set[str]) -> Sweep:
         """The batch at these places of these dimensions, without the axes in `dropped`."""

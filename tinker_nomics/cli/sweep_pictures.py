@@ -1,0 +1,44 @@
+"""The pictures of a reduced grid: its Pareto front, and the cheaper side in each group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..sweeps.grid_result import GridReduction
+
+_COLOURED = 8  # values of one axis that the eye tells apart by colour
+
+
+def draw(found: GridReduction, front: str | Path | None, groups: str | Path | None, force: bool) -> None:
+    """Draw what was asked for."""
+    from ..plots.group_winners import group_winners_figure
+    from ..plots.style import save
+
+    chosen = found.provenance["choices"]
+    run = str(chosen.get("recipe") or "a run of your own")
+    run += f" on {chosen['model']}" if chosen.get("model") and "model" not in found.axes else ""
+    if groups is not None:
+        save(group_winners_figure(found["winners"], title=f"Tinker or own GPUs: {run}"), groups, force)
+    if front is not None:
+        save(front_figure(found, run), front, force)
+
+
+def front_figure(found: GridReduction, run: str):
+    """The front in its first two outputs, coloured by the choice or axis that tells its points apart."""
+    from ..plots.pareto_front import pareto_figure
+
+    table = found["front"]
+    arguments = next(arguments for name, _, arguments in found.about["reducers"] if name == "front")
+    x, y, *third = arguments["minimise"]
+    varied = {path: len(np.unique(column)) for path, column in table.inputs.items() if len(found.axes[path]) > 1}
+    worded = [path for path in varied if found.axes[path].dtype.kind in "US"]
+    fit = [path for path in (*worded, *varied) if 1 < varied[path] <= _COLOURED]
+    by = None if third else next(iter(fit), None)
+    texts = {path: found.axes[path].tolist() for path in worded}
+    describe = [path for path, count in varied.items() if count > 1 and path != by]
+    shade, title = third[0] if third else None, f"Pareto front: {run}"
+    return pareto_figure(table, x, y, by=by, texts=texts, shade=shade, describe=describe, title=title)
