@@ -20,7 +20,7 @@ from .formulas import api_billing, lora, rollout, sandbox, schedule, tokens, tra
 from .formulas.decode_step import cache_read
 from .formulas.staleness_queue import billed_multiplier
 from .notes import notes_of
-from .outputs import Difference, Estimate, LoraSize, SelfHosted, Staleness, TinkerCost, Tokens
+from .outputs import Difference, Estimate, LoraSize, PricedRun, SelfHosted, Staleness, TinkerCost, Tokens
 from .parameters import registry
 from .plain_config import checked, not_plain, refuse_overflow
 
@@ -230,4 +230,4 @@ def estimate(config: Config) -> Estimate:
         values = np.asarray(flat(vector)).tolist()
     priced = jax.tree.unflatten(shape, values)
     refuse_overflow(config, priced)
-    return copy_with(priced, {"notes": notes_of(config)})
+    return copy_with(priced, {"notes": notes_of(config), "run": PricedRun(config)})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
+import jax
 
-from .config import Number
+from .config import Config, Number
+from .errors import TinkerNomicsError
 
 
 class _Named(eqx.Module):
@@ -119,11 +122,25 @@ class Staleness(_Named):
     discarded_high: Number = None
 
 
+@dataclass(frozen=True, eq=False)
+class PricedRun:
+    """The run behind an estimate, for people. It equals every other, so that estimates keep one structure."""
+
+    config: Config
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PricedRun)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class Estimate(_Named):
     """One run priced. `branches` holds the margin of every max, min, ceil and threshold on the way.
 
     A margin is a - b of the compared pair, or the distance to the next whole number; where it changes sign the model
-    has a kink or a jump. `notes` says in words what was overridden and where figures come from.
+    has a kink or a jump. `notes` says in words what was overridden and where figures come from. `str(estimate)` is the
+    screen that the command line prints; `run` holds the configuration that it needs.
     """
 
     tokens: Tokens
@@ -135,6 +152,27 @@ class Estimate(_Named):
     staleness: Staleness
     branches: dict[str, Number]
     notes: tuple[str, ...] = eqx.field(static=True, default=())
+    run: PricedRun | None = eqx.field(static=True, default=None, repr=False)
+
+    def __str__(self) -> str:
+        """The estimate as one readable screen; as it is represented where it is none of plain numbers."""
+        if self.run is None or not all(isinstance(leaf, float) for leaf in jax.tree.leaves(self)):
+            return repr(self)
+        from .cli.estimate_text import screen
+        from .cost_sensitivity.estimate_range import estimate_with_range
+
+        return screen(self.run.config, replace(estimate_with_range(self.run.config), estimate=self))
+
+    def headline(self) -> str:
+        """Both bills in a line, then the edition, the date of the prices, and the range of the totals."""
+        if self.run is None:
+            raise TinkerNomicsError("this estimate was not made by tn.estimate(config): there is no run to speak of")
+        from .cost_sensitivity.estimate_range import estimate_with_range
+        from .totals_text import headline
+
+        config, ranged = self.run.config, estimate_with_range(self.run.config)
+        totals = {name: self[name] for name in ("tinker.total", "self_hosted.total", "self_hosted.hours")}
+        return headline(config, totals, ranged.low, ranged.high, len(ranged.varied))
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Every number as nested plain floats: `estimate.to_dict()["tinker"]["total"]`."""

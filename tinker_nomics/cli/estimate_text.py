@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 
 from ..config import Config
 from ..cost_sensitivity.estimate_range import Ranged
@@ -11,6 +10,7 @@ from ..errors import listed
 from ..formulas.staleness_queue import billed_multiplier
 from ..outputs import Estimate
 from ..quantities import show
+from ..totals_text import range_in_words, standing
 from .text_table import table
 
 WIDTH = 100
@@ -68,23 +68,9 @@ def _rest(estimate: Estimate) -> list[list[str]]:
 
 def _totals(config: Config, ranged: Ranged) -> str:
     """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
-    lines = [
-        f"edition {config.assumptions.edition}, prices of {config.provenance.choices.get('price_list') or 'your own list'}"
-    ]
-    if ranged.varied:
-        low, high = ranged.low, ranged.high
-        lines[0] += (
-            f"; P10-P90 over {len(ranged.varied)} declared uncertainties: Tinker {_span(low, high, 'tinker.total')}, "
-            f"own GPUs {_span(low, high, 'self_hosted.total')}"
-        )
-    else:
-        lines[0] += "; no range: nothing uncertain in it has a declared one"
-    lines.append(_verdict(ranged.estimate))
+    known = range_in_words(ranged.low, ranged.high, len(ranged.varied))
+    lines = [f"{standing(config)}; {known}", _verdict(ranged.estimate)]
     return "\n".join(_wrapped(line, "  ") for line in [*lines, *_discards(ranged.estimate)])
-
-
-def _span(low: Mapping[str, float], high: Mapping[str, float], name: str) -> str:
-    return f"{_usd(low[name])} to {_usd(high[name])}"
 
 
 def _discards(estimate: Estimate) -> list[str]:

@@ -140,15 +140,13 @@ def show(args: argparse.Namespace, result: CostDistribution) -> None:
     if args.json:
         print(json.dumps(result.to_dict(), indent=2))
     else:
-        run_of = result.about["provenance"]
-        print(f"edition {run_of['assumptions']}, prices of {run_of['choices'].get('price_list', 'your own')}\n")
         print(result.table())
     if args.plot is not None or args.histogram is not None:
         from ..plots.distribution_curves import exceedance_figure, histogram_figure
         from ..plots.style import save
 
         name, unit = args.output, result.units.get(args.output, "")
-        title = f"{result.about['provenance']['choices'].get('recipe') or 'run'}: {name} under uncertainty"
+        title = f"{result.about['provenance']['choices'].get('recipe') or 'run'}: {name} under uncertainty\n{result.standing()}"
         if args.plot is not None:
             figure = exceedance_figure(result, outputs=name, budget=result.budget, title=title, unit=unit)
             save(figure, args.plot, args.force)
@@ -163,14 +161,21 @@ def show(args: argparse.Namespace, result: CostDistribution) -> None:
                 print(f"wrote {path}")
 
 
+def _rate(per_second: float) -> str:
+    """Samples per second with the prefix that leaves one to three digits before the point: "15.6 k/s"."""
+    for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if per_second >= factor:
+            return f"{per_second / factor:.3g} {prefix}/s"
+    return f"{per_second:.3g}/s"
+
+
 def _tell(args: argparse.Namespace, result: CostDistribution, processes: int) -> None:
     """One line about the work on stderr: rate, part, how to go on."""
     if args.quiet:
         return
     first, stop = result.chunks
     shared = f" on {processes} processes" if processes > 1 else ""
-    rate = result.samples / result.seconds / 1e6
-    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {rate:.1f} M/s"
+    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {_rate(result.samples / result.seconds)}"
     if (first, stop) != (0, result.total_chunks):
         text += f"; chunks {first}:{stop} of 0:{result.total_chunks}, hash {result.about['hash']}"
     if not result.complete:

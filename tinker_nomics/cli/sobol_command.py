@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     use_compilation_cache()
     from ..cost_distribution.bounds import refuse_out_of_bounds
     from ..report_outputs import OUTPUTS, check_output, report_outputs
+    from ..totals_text import standing
     from ..uncertainty import sobol_indices
 
     outputs = OUTPUTS if args.output is None else (check_output(args.output),)
@@ -59,9 +60,13 @@ def run(args: argparse.Namespace) -> int:
 
         output, chosen = args.output or "tinker.total", config.provenance.choices
         run = f"{chosen.get('recipe') or 'a run of your own'} on {chosen.get('model') or 'a model of your own'}"
-        title = f"Which uncertain input explains {output} of {run}"
+        title = f"Which uncertain input explains {output} of {run}\n{standing(config)}"
         save(sobol_figure(indices, output=output, title=title), args.plot, args.force)
-    print(json.dumps(indices.to_dict(), indent=2) if args.json else indices.table())
+    if args.json:
+        run_of = dict(config.provenance.choices) | {"assumptions": config.assumptions.edition}
+        print(json.dumps(indices.to_dict() | {"choices": run_of}, indent=2))
+    else:
+        print(f"{standing(config)}\n\n{indices.table()}")
     if args.plot is not None and not args.json:
         print(f"\nwrote {args.plot}")
     return 0

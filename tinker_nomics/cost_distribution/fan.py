@@ -21,6 +21,7 @@ from ..streaming.collecting import collect
 from ..streaming.reducer import Evaluation
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
+from ..totals_text import standing
 from ..uncertainty.distribution_base import Distribution
 from ..uncertainty.sampler import Sampler
 from .length_path import read_lengths, with_lengths
@@ -52,7 +53,7 @@ class CostFan:
         steps: training steps done [n]; shares of the run in percent where the number of steps is uncertain.
         quantiles: {p: values [n]}.
         samples: how many.
-        title: one line about the run.
+        title: about the run: what varies, its edition and the date of its prices.
     """
 
     output: str
@@ -148,8 +149,7 @@ def cost_fan(
         100 * steps / total if uncertain else steps,
         dict(zip(QUANTILES, values)),
         1 << log2,
-        f"{name}: {output} over the run, {listed(given)} uncertain"
-        if len(given) < 3
-        else f"{name}: {output} over the run, {len(given)} inputs uncertain",
+        f"{name}: {output} over the run, {listed(given) if len(given) < 3 else f'{len(given)} inputs'} uncertain\n"
+        f"{standing(config)}",
         "share of the run [%]" if uncertain else "training step",
     )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import TinkerNomicsError
+from ..errors import TinkerNomicsError, listed
 from ..outputs import UNITS
 from ..streaming.state_files import StateFile, StateFileError, read_states, write_states
+from ..totals_text import edition_and_prices
 from ..uncertainty.sample_states import sample_reducers, sampled, state_shapes
 from ..uncertainty.simulation import MonteCarlo
 
@@ -49,6 +50,21 @@ class CostDistribution(MonteCarlo):
     def to_dict(self) -> dict[str, Any]:
         """Plain values: outputs, events, units, inputs, provenance."""
         return {**super().to_dict(), "units": self.units, "chunks": list(self.chunks), "about": dict(self.about)}
+
+    def standing(self) -> str:
+        """The edition and the price date of the run, in words."""
+        run = self.about["provenance"]
+        return edition_and_prices(run["assumptions"], run["choices"].get("price_list"))
+
+    def table(self) -> str:
+        """What the totals stand for, then mean, deviation and quantiles of every output, then the events."""
+        return f"{self.standing()}\n\n{super().table()}"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"CostDistribution({self.samples:,} samples of {listed(self.parts)}; {self.standing()})"
 
     def _label(self, output: str) -> str:
         return f"{output} [{UNITS[output]}]"

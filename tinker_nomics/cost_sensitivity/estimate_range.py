@@ -18,9 +18,10 @@ from ..cost_parts.own_run import has_steps
 from ..declared_ranges import HIGH, LOW, declared_distributions
 from ..notes import notes_of
 from ..one_shot import one_shot
-from ..outputs import Estimate
+from ..outputs import Estimate, PricedRun
 from ..parameters import registry
 from ..plain_config import refuse_overflow
+from ..uncertainty import Distribution
 
 ROWS = 1023  # quasi-random points beside the run itself: P10 and P90 within some percent of the span between them
 TOTALS = ("tinker.total", "self_hosted.total", "difference.total", "self_hosted.hours")
@@ -56,23 +57,36 @@ def estimate_with_range(config: Config) -> Ranged:
     leaves, structure = jax.tree.flatten(config)
     program, shapes = _program(structure)
     distributions = declared_distributions(config)
-    rows = np.repeat(np.array(leaves, dtype=np.float64)[None], ROWS + 1, axis=0)
-    paths = [path for path in registry() if get(config, path) is not None]
-    for (path, distribution), u in zip(distributions.items(), kronecker(ROWS, len(distributions)).T, strict=True):
-        parameter = registry()[path]
-        drawn = np.array([float(distribution.quantile(float(x))) for x in u])
-        rows[1:, paths.index(path)] = np.clip(drawn, parameter.low, parameter.high)
+    rows = np.concatenate([np.array(leaves, dtype=np.float64)[None], drawn_rows(config, distributions)])
     with x64():
         found = np.asarray(program(rows))
     (shape,) = shapes
-    estimate = copy_with(jax.tree.unflatten(shape, found[0].tolist()), {"notes": notes_of(config)})
+    priced = jax.tree.unflatten(shape, found[0].tolist())
+    estimate = copy_with(priced, {"notes": notes_of(config), "run": PricedRun(config)})
     refuse_overflow(config, estimate)
     if not distributions:
         return Ranged(estimate, {}, {}, ())
     columns = jax.tree.unflatten(shape, list(found[1:].T))
-    ends = {name: np.quantile(columns[name], [LOW, HIGH]) for name in TOTALS}
+    return Ranged(estimate, *range_of({name: columns[name] for name in TOTALS}), tuple(distributions))
+
+
+def drawn_rows(config: Config, distributions: Mapping[str, Distribution]) -> np.ndarray:
+    """The run's leaves [ROWS, n], uncertain ones drawn from their distributions; none where nothing is uncertain."""
+    leaves = np.array(jax.tree.leaves(config), dtype=np.float64)
+    rows = np.repeat(leaves[None], ROWS if distributions else 0, axis=0)
+    paths = [path for path in registry() if get(config, path) is not None]
+    for (path, distribution), u in zip(distributions.items(), kronecker(ROWS, len(distributions)).T, strict=True):
+        parameter = registry()[path]
+        drawn = np.array([float(distribution.quantile(float(x))) for x in u])
+        rows[:, paths.index(path)] = np.clip(drawn, parameter.low, parameter.high)
+    return rows
+
+
+def range_of(columns: Mapping[str, np.ndarray]) -> tuple[dict[str, float], dict[str, float]]:
+    """{output: P10} and {output: P90} of drawn rows; empty where there are none."""
+    ends = {name: np.quantile(column, [LOW, HIGH]) for name, column in columns.items() if len(column)}
     low, high = ({name: float(pair[side]) for name, pair in ends.items()} for side in (0, 1))
-    return Ranged(estimate, low, high, tuple(distributions))
+    return low, high
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
+from ..totals_text import standing
 from ..uncertainty.percentile_lines import Spider
 from ..uncertainty.swings import Bar, Tornado
 from .parameter_lines import POINTS
@@ -86,7 +87,7 @@ def tornado_of(report: SensitivityReport, output: str) -> Figure:
     name = choices.get("recipe") or "a run of your own"
     model = choices.get("model") or "a model of your own"
     chip = choices.get("chip") or "a GPU of your own"
-    title = f"What moves {output} of {name} on {model}, {report.config.cluster.gpus:g} x {chip}"
+    title = f"What moves {output} of {name} on {model}, {report.config.cluster.gpus:g} x {chip}\n{_standing(report, output)}"
     panels = [tornado_data(report, role) for role in ("uncertainty", "lever")]
     return tornado_figure(*panels, output=output, title=title, unit=UNITS[output])
 
@@ -108,5 +109,17 @@ def spider_of(report: SensitivityReport, output: str, limit: int) -> Figure:
     values = {path: report.lines[path].x for path in moving}
     spider = Spider(np.linspace(10.0, 90.0, POINTS), values, lines, dict(report.outputs))
     return spider_figure(
-        spider, output=output, title=f"{output} along each input's own range", unit=UNITS[output], limit=limit
+        spider,
+        output=output,
+        title=f"{output} along each input's own range\n{_standing(report, output)}",
+        unit=UNITS[output],
+        limit=limit,
     )
+
+
+def _standing(report: SensitivityReport, output: str) -> str:
+    """What the base of a picture stands for: edition, price date, and its range where all uncertainties vary."""
+    if output not in report.low:
+        return f"{standing(report.config)}; no range is declared"
+    low, high = (show(ends[output], UNITS[output]) for ends in (report.low, report.high))
+    return f"{standing(report.config)}; P10-P90 {low} to {high}"

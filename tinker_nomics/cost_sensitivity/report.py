@@ -10,14 +10,17 @@ import numpy as np
 
 from ..config import Config
 from ..cost_distribution.bounds import refuse_out_of_bounds
-from ..declared_ranges import HIGH, LOW, Span, check_distributions, spans
+from ..declared_ranges import HIGH, LOW, Span, check_distributions, declared_distributions, spans
+from ..notes import notes_of
 from ..outputs import UNITS
 from ..parameters import registry
 from ..plain_config import checked
 from ..quantities import show
 from ..report_outputs import OUTPUTS, check_output
+from ..totals_text import standing
 from ..uncertainty import Distribution
 from .choice_levers import Alternative, alternatives
+from .estimate_range import drawn_rows, range_of
 from .local_model import LocalModel, Switch, switches
 from .parameter_lines import Line, flip_nearest, lines
 
@@ -76,6 +79,8 @@ class SensitivityReport:
         undeclared: uncertainties for which no source declares a range: listed, never drawn at a made-up width.
         lines: {path: the outputs along its range}, what the figures draw.
         spans: {path: its range or step}.
+        low, high: {output: P10}, {output: P90} where all declared uncertainties vary at once; empty where none is.
+        varied: those uncertainties.
     """
 
     config: Config
@@ -86,10 +91,23 @@ class SensitivityReport:
     undeclared: tuple[str, ...]
     lines: dict[str, Line]
     spans: dict[str, Span]
+    low: dict[str, float]
+    high: dict[str, float]
+    varied: tuple[str, ...]
 
     def __repr__(self) -> str:
-        costs = ", ".join(f"{name} {show(self.outputs[name], UNITS[name])}" for name in self.outputs)
-        return f"SensitivityReport({costs}; {len(self.parameters)} parameters)"
+        costs = ", ".join(f"{name} {self._with_range(name)}" for name in self.outputs)
+        return f"SensitivityReport({costs}; {standing(self.config)}; {len(self.parameters)} parameters)"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _with_range(self, output: str) -> str:
+        unit = UNITS[output]
+        text = show(self.outputs[output], unit)
+        if output not in self.low:
+            return text
+        return f"{text} [P10 {show(self.low[output], unit)}, P90 {show(self.high[output], unit)}]"
 
     @property
     def break_even_rent(self) -> float | None:
@@ -103,9 +121,14 @@ class SensitivityReport:
         return rent if rent > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text: outputs, parameters by path, choices, branches, undeclared, the break-even rent."""
+        """Plain numbers and text: outputs with their range, parameters by path, choices, branches, undeclared, the
+        break-even rent, and the edition and the price list that they stand on."""
         return {
             "outputs": dict(self.outputs),
+            "range": {name: {"p10": self.low[name], "p90": self.high[name]} for name in self.low},
+            "varied": list(self.varied),
+            "run": dict(self.config.provenance.choices) | {"assumptions": self.config.assumptions.edition},
+            "notes": list(notes_of(self.config)),
             "parameters": {path: asdict(row) for path, row in self.parameters.items()},
             "choices": [asdict(row) for row in self.choices],
             "branches": {row.branch: asdict(row) for row in self.branches},
@@ -163,6 +186,9 @@ def sensitivity(
     given = check_distributions({} if distributions is None else distributions)
     refuse_out_of_bounds(config, given, "this sensitivity report", (LOW, HIGH), absent=False)
     found, undeclared = spans(config, given, range)
+    uncertain = declared_distributions(config, given)
+    sample = model.outputs(drawn_rows(config, uncertain))[0] if uncertain else np.empty((0, len(OUTPUTS)))
+    low, high = range_of(dict(zip(OUTPUTS, sample.T)))
     drawn = lines(model, found)
     rows = {}
     for index, path in enumerate(model.paths):
@@ -177,6 +203,9 @@ def sensitivity(
         undeclared=tuple(path for path in undeclared if path not in found),
         lines=drawn,
         spans=found,
+        low=low,
+        high=high,
+        varied=tuple(uncertain),
     )
 
 

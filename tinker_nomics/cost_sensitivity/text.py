@@ -11,6 +11,7 @@ from ..errors import listed
 from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
+from ..totals_text import headline
 from .branch_words import side_in_words
 
 if TYPE_CHECKING:
@@ -66,21 +67,14 @@ def report_text(report: SensitivityReport, output: str | None = None) -> str:
 def _headline(report: SensitivityReport) -> str:
     out, choices = report.outputs, report.config.provenance.choices
     name = choices.get("recipe") or "a run of your own"
-    first = (
-        f"What moves the cost of {name} on {choices.get('model') or 'a model of your own'}: "
-        f"Tinker {show(out['tinker.total'], 'USD')}; "
-        f"{report.config.cluster.gpus:g} x {choices.get('chip')} {show(out['self_hosted.total'], 'USD')} "
-        f"in {out['self_hosted.hours']:,.2f} h"
-    )
+    bills, stand = headline(report.config, out, report.low, report.high, len(report.varied)).split("\n")
+    first = f"What moves the cost of {name} on {choices.get('model') or 'a model of your own'}: {bills}"
     cheaper = "own GPUs are cheaper" if out["difference.total"] < 0 else "Tinker is cheaper"
     verdict = (
         f"{cheaper} by {show(abs(out['difference.total']), 'USD')}" if out["difference.total"] else "both cost the same"
     )
-    second = (
-        f"{verdict}; edition {report.config.assumptions.edition}, "
-        f"price list of {choices.get('price_list') or 'your own'}"
-    )
-    return _wrapped(first) + "\n" + _wrapped(second)
+    lines = [first, stand, verdict]
+    return "\n".join(map(_wrapped, lines))
 
 
 def _kinked(row: ParameterSensitivity) -> bool:
@@ -181,18 +175,14 @@ def _choices(report: SensitivityReport) -> str:
     rows = []
     for row in report.choices:
         chosen = report.config.provenance.choices.get(row.choice)
-        tinker, own = row.outputs["tinker.total"], row.outputs["self_hosted.total"]
-        rows.append(
-            [
-                f"{row.choice}: {row.name} for {chosen}",
-                show(tinker, "USD"),
-                show(own, "USD"),
-                f"{row.outputs['self_hosted.hours']:,.2f} h",
-            ]
-        )
+        more = {name: value - report.outputs[name] for name, value in row.outputs.items()}
+        changes = [_usd(more[name]) if more[name] else "-" for name in _COSTS]
+        rows.append([f"{row.choice}: {row.name} for {chosen}", *changes, f"{more['self_hosted.hours']:+,.2f} h"])
     kept = [path for path in report.config.provenance.overridden if path.startswith(("model.", "prices.", "cluster."))]
     title = (
-        "choices: the next row of the catalog down and up" + ("; what this run overrides stays" if kept else "") + "\n"
+        "choices: what the next row of the catalog down and up would add"
+        + ("; what this run overrides stays" if kept else "")
+        + "\n"
     )
     return title + table(rows, ["", "Tinker", "own GPUs", "time"], "lrrr", indent=2)
 

@@ -16,8 +16,11 @@ from ..assumptions import SWITCHES, Assumptions
 from ..boundary import x64
 from ..config import Config, copy_with, problems_of
 from ..cost_model import evaluate
+from ..cost_sensitivity.estimate_range import Ranged, estimate_with_range
 from ..errors import ConfigError
+from ..notes import notes_of
 from ..one_shot import one_shot
+from ..totals_text import spans
 from .deviations import BY_SWITCH, Deviation
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class Explanation:
         end: {side: USD} with every deviation that can be made.
         lines: one per deviation that can be made, in their order; on each side they sum to end - start exactly.
         left_out: {switch: why} of deviations that lack a figure here.
+        ranges: {"start", "published" or "end": the totals' range over the uncertainties that its edition declares}.
     """
 
     config: Config
@@ -55,6 +59,10 @@ class Explanation:
     end: Mapping[str, float]
     lines: tuple[Line, ...]
     left_out: Mapping[str, str]
+    ranges: Mapping[str, Ranged]
+
+    def __str__(self) -> str:
+        return self.table()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text."""
@@ -67,6 +75,14 @@ class Explanation:
                 for line in self.lines
             ],
             "left_out": dict(self.left_out),
+            "range": {
+                name: {
+                    side: {"p10": ranged.low[side], "p90": ranged.high[side]} for side in SIDES if side in ranged.low
+                }
+                for name, ranged in self.ranges.items()
+            },
+            "choices": dict(self.config.provenance.choices),
+            "notes": list(notes_of(self.config)),
         }
 
     def table(self) -> str:
@@ -80,7 +96,18 @@ class Explanation:
         from ..plots.waterfall import waterfall_figure
 
         rows = [(f"{line.deviation.number} {line.deviation.title}", line.tinker, line.own) for line in self.lines]
-        return waterfall_figure(rows, [self.start[side] for side in SIDES], [self.end[side] for side in SIDES])
+        choices = self.config.provenance.choices
+        run = f"{choices.get('recipe') or 'a run of your own'} on {choices.get('model') or 'a model of your own'}"
+        ranges = "; ".join(
+            f"{name}: {_range(self.ranges[end])}" for name, end in (("published", "start"), ("revised", "end"))
+        )
+        own = "" if "dated_prices" in self.left_out else " at the page's own prices"
+        title = (
+            f"{run}: from the published edition{own} to the revised one at prices of "
+            f"{choices.get('price_list') or 'your own list'}\nP10-P90, {ranges}"
+        )
+        first, last = ([at[side] for side in SIDES] for at in (self.start, self.end))
+        return waterfall_figure(rows, first, last, title=title)
 
 
 def explain(config: Config) -> Explanation:
@@ -113,7 +140,23 @@ def explain(config: Config) -> Explanation:
         {side: pair[1] for side, pair in ends.items()},
         lines,
         left_out,
+        _ranges(config, free),
     )
+
+
+def _ranges(config: Config, free: tuple[str, ...]) -> dict[str, Ranged]:
+    """The range of both totals at the start, in the published edition, and with every deviation of `free`."""
+    page = {"dated_prices": "dated_prices" not in free}
+    editions = {
+        "start": Assumptions(**page),
+        "published": Assumptions(),
+        "end": Assumptions(**{**dict.fromkeys(free, True), "dated_prices": True}),
+    }
+    return {name: estimate_with_range(copy_with(config, {"assumptions": on})) for name, on in editions.items()}
+
+
+def _range(ranged: Ranged) -> str:
+    return spans(ranged.low, ranged.high) or "no range is declared"
 
 
 def _impossible(config: Config) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..cli.text_table import table
 from ..errors import listed
+from ..totals_text import range_in_words
 
 if TYPE_CHECKING:
     from .explaining import Explanation
@@ -42,7 +43,11 @@ def explanation_text(explanation: Explanation) -> str:
         )
         for side in sides
     ]
-    rows = [["", "published, the page's own prices", *(_usd(round(explanation.start[side] * 100)) for side in sides)]]
+    list_date = explanation.config.provenance.choices.get("price_list")
+    at = f"at the prices of {list_date}" if list_date else "at your prices"
+    paged = "dated_prices" not in explanation.left_out
+    start = "the page's own prices" if paged else at
+    rows = [["", f"published, {start}", *(_usd(round(explanation.start[side] * 100)) for side in sides)]]
     for line, *added in zip(explanation.lines, *amounts, strict=True):
         what = f"{line.deviation.title}: {line.deviation.revised}"
         rows.append([f"{line.deviation.number}", what, *(_signed(value) for value in added)])
@@ -55,12 +60,12 @@ def explanation_text(explanation: Explanation) -> str:
     )
     shortened = [[number, textwrap.shorten(what, 72, placeholder=" ..."), *rest] for number, what, *rest in rows]
     parts = [table(shortened, ["#", "deviation", "Tinker", "own GPUs"], "rlrr")]
-    list_date = explanation.config.provenance.choices.get("price_list")
-    at = f"at the prices of {list_date}" if list_date else "at your prices"
+    parts.append(_ranges(explanation, at, start))
+    between = f"The published edition {at}: Tinker ${explanation.published[sides[0]]:,.2f}, own GPUs "
+    between += f"${explanation.published[sides[1]]:,.2f}.\n"
     parts.append(
-        f"The published edition {at}: Tinker ${explanation.published[sides[0]]:,.2f}, own GPUs "
-        f"${explanation.published[sides[1]]:,.2f}.\nEach line is the mean effect over every order in which the "
-        "deviations can be made (Shapley)."
+        (between if paged else "")
+        + "Each line is the mean effect over every order in which the deviations can be made (Shapley)."
     )
     parts += [_wrapped(f"{switch} is left out: {why}") for switch, why in explanation.left_out.items()]
     parts.append(
@@ -72,6 +77,18 @@ def explanation_text(explanation: Explanation) -> str:
         )
     )
     return "\n\n".join(parts)
+
+
+def _ranges(explanation: Explanation, at: str, start: str) -> str:
+    names = {"start": f"published, {start}", "published": f"published, {at}", "end": f"revised, {at}"}
+    if at == start:
+        del names["start"]
+    lines = [
+        f"  {title}: {range_in_words(ranged.low, ranged.high, len(ranged.varied))}"
+        for name, title in names.items()
+        for ranged in (explanation.ranges[name],)
+    ]
+    return "\n".join(["Range of the totals", *map(_wrapped, lines)])
 
 
 def _usd(amount: int) -> str:

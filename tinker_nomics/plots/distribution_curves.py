@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..uncertainty.text import number
+from ..uncertainty.text import number, probability_in_words
 from .label_places import spaced
 from .style import NEUTRAL, PALETTE, new_figure, tidy
 
@@ -63,7 +63,7 @@ def exceedance_figure(
         ends.append((part.quantile(0.0005), part.quantile(0.998)))
         if budget is not None:
             chance, error = result.probability(f"{output} > {budget}"), result.probability_error(f"{output} > {budget}")
-            text = f"P({output or 'output'} > {number(budget)}) = {100 * chance:.2f} % ± {100 * error:.2f} %"
+            text = f"P({output or 'output'} > {number(budget)}) {probability_in_words(chance, error)}"
             axis.plot([budget], [chance], marker="o", color=line.get_color(), zorder=4)
             chances.append((chance, text, line.get_color()))
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
@@ -84,7 +84,7 @@ def exceedance_figure(
             )  # fmt: skip
     axis.set_xlabel(f"x{f' [{unit}]' if unit else ''}        ({_footnote(result)})")
     axis.set_ylabel("P(output > x)")
-    axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
+    axis.set_title(title, loc="left", fontsize=14, fontweight="bold", parse_math=False)
     axis.legend(loc="upper right", frameon=False)
     tidy(axis, "both")
     return figure
@@ -149,6 +149,6 @@ def histogram_figure(
         f"{name or 'output'}{f' [{unit}]' if unit else ''}        ({_footnote(result)}; P0.05 to P99.5 shown)"
     )
     axis.set_ylabel("share of the samples per bar")
-    axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
+    axis.set_title(title, loc="left", fontsize=14, fontweight="bold", parse_math=False)
     tidy(axis, "y")
     return figure

@@ -83,7 +83,7 @@ def fan_figure(
         )
     axis.set_xlabel(xlabel)
     axis.set_ylabel(ylabel)
-    axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
+    axis.set_title(title, loc="left", fontsize=14, fontweight="bold", parse_math=False)
     axis.legend(loc="upper left" if rising else "lower left", frameon=False)
     tidy(axis, "both")
     return figure

@@ -53,7 +53,7 @@ def sobol_figure(result: SobolIndices, *, output: str | None = None, title: str 
         f"share of the variance of {output or 'the output'}\n(95 % intervals from {result.replicates} scrambles, "
         f"{result.samples:,} samples{more})"
     )
-    axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
+    axis.set_title(title, loc="left", fontsize=14, fontweight="bold", parse_math=False)
     axis.legend(loc="lower right", frameon=False)
     tidy(axis)
     axis.tick_params(axis="y", length=0)

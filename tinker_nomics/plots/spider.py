@@ -45,7 +45,7 @@ def spider_figure(
     axis.set_xlim(first - 5, last + 1)
     axis.set_xlabel("percentile of each input's own distribution")
     axis.set_ylabel(f"{name or 'output'}{f' [{unit}]' if unit else ''}")
-    axis.set_title(title, loc="left", fontsize=14, fontweight="bold")
+    axis.set_title(title, loc="left", fontsize=14, fontweight="bold", parse_math=False)
     tidy(axis, "both")
     plain_numbers(axis.yaxis)
     return figure

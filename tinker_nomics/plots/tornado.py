@@ -51,7 +51,7 @@ def tornado_figure(
     for panel, bars, axis in zip(panels, shown, axes):
         _panel(axis, panel, bars, name, unit, len(panel.of(output)) - len(bars))
     if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold", parse_math=False)
     _legend(figure, [bar for bars in shown for bar in bars])
     return figure
 

@@ -20,6 +20,7 @@ def waterfall_figure(
     end: Sequence[float],
     titles: Sequence[str] = ("Tinker", "own GPUs"),
     ends: Sequence[str] = ("published", "revised"),
+    title: str = "",
 ) -> Figure:
     """Horizontal bars from `start` to `end`, one panel per total, labels shared.
 
@@ -28,9 +29,10 @@ def waterfall_figure(
         start, end: the two totals before and after [USD]; the rows sum to their differences.
         titles: of the panels.
         ends: names of the first and the last bar.
+        title: above the figure.
     """
     labels = [ends[0], *(label for label, *_ in rows), ends[1]]
-    figure = new_figure(12, 0.34 * len(labels) + 1.3)
+    figure = new_figure(12, 0.34 * len(labels) + 1.3 + 0.25 * len(title.splitlines()))
     panels = figure.subplots(1, 2, sharey=True)
     for column, axes in enumerate(panels):
         added = np.array([row[1 + column] for row in rows], dtype=np.float64)
@@ -42,6 +44,8 @@ def waterfall_figure(
     panels[0].invert_yaxis()
     for axes in panels:
         axes.tick_params(axis="y", length=0)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)
     return figure
 
 

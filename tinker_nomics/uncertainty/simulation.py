@@ -20,7 +20,7 @@ from .errors import UncertaintyError, unknown_name
 from .model import SCALAR
 from .sample_states import OutputSample, sample_reducers, sampled, state_shapes
 from .study import Distributions, Evaluate, Function, Study, bare, log2_per_replicate, names_of, prepare, spread
-from .text import columns, number
+from .text import columns, number, probability_in_words
 
 # samples per chunk as a power of two: ten inputs and their points then stay in a core's second-level cache, and threads
 # that fold side by side need no larger chunk; measured 31 ns of a core per sample, 35 at 2^16 and 43 at 2^13
@@ -174,7 +174,7 @@ class MonteCarlo:
             rows.append([self._label(name), number(part.mean), number(part.mean_error), number(part.std), *quantiles])
         text = columns(header, rows)
         for event, (p, error) in self.events.items():
-            text += f"\nP({event}) = {p:.4f} +- {error:.4f}"
+            text += f"\nP({event}) {probability_in_words(p, error)}"
         for name, part in self.parts.items():
             if part.nonfinite:
                 text += f"\n{name or 'value'}: {part.nonfinite:,} of {self.samples:,} values were not finite; left out"

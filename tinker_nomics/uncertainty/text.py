@@ -29,6 +29,18 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def probability_in_words(share: float, error: float, digits: int = 4) -> str:
+    """ "= 0.1631 +- 0.0002", or "> 0.9999" and "< 0.0001" where a sample cannot tell it from 1 and 0 to that many digits."""
+    least = 10.0**-digits
+    if share > 1 - least / 2:
+        return f"> {1 - least:.{digits}f}"
+    if share < least / 2:
+        return f"< {least:.{digits}f}"
+    if error != error:
+        return f"= {share:.{digits}f}"
+    return f"= {share:.{digits}f} +- " + (f"{error:.{digits}f}" if error >= least / 2 else f"<{least:.{digits}f}")
+
+
 def estimate(value: float, half: float, digits: int = 3) -> str:
     """An estimate with its 95 % interval. A bare negative is never printed for what cannot be negative."""
     if value != value:

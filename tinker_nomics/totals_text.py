@@ -1,0 +1,62 @@
+"""What every printed total says of itself: its edition, the date of its prices, and its range. Read without JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .quantities import show
+
+if TYPE_CHECKING:
+    from .config import Config
+
+SIDES = {"tinker.total": "Tinker", "self_hosted.total": "own GPUs"}
+
+
+def edition_and_prices(edition: str, price_list: str | None) -> str:
+    """ "edition revised, prices of 2026-10-07"."""
+    return f"edition {edition}, prices of {price_list or 'your own list'}"
+
+
+def standing(config: Config) -> str:
+    """The edition and the price date of a run, in words."""
+    return edition_and_prices(config.assumptions.edition, config.provenance.choices.get("price_list"))
+
+
+def spans(low: Mapping[str, float], high: Mapping[str, float], sides: Mapping[str, str] = SIDES) -> str:
+    """ "Tinker $420.81 to $718.65, own GPUs $53.06 to $109.49"."""
+    return ", ".join(
+        f"{title} {show(low[name], 'USD')} to {show(high[name], 'USD')}" for name, title in sides.items() if name in low
+    )
+
+
+def range_in_words(
+    low: Mapping[str, float], high: Mapping[str, float], count: int, sides: Mapping[str, str] = SIDES
+) -> str:
+    """The P10 and P90 of the totals, or that there is no range.
+
+    Args:
+        low, high: {output: P10}, {output: P90}.
+        count: inputs that were varied.
+        sides: {output: its title} of the totals to name.
+    """
+    if not count:
+        return "no range: nothing uncertain in it has a declared one"
+    inputs = "uncertainty" if count == 1 else "uncertainties"
+    return f"P10-P90 over {count} declared {inputs}: {spans(low, high, sides)}"
+
+
+def headline(
+    config: Config,
+    totals: Mapping[str, float],
+    low: Mapping[str, float],
+    high: Mapping[str, float],
+    count: int,
+) -> str:
+    """Both bills of a run in a line, and in a second one what they stand for."""
+    chip = config.provenance.choices.get("chip") or "a GPU of your own"
+    bills = (
+        f"Tinker {show(totals['tinker.total'], 'USD')}; {config.cluster.gpus:g} x {chip} "
+        f"{show(totals['self_hosted.total'], 'USD')} in {totals['self_hosted.hours']:,.2f} h"
+    )
+    return f"{bills}\n{standing(config)}; {range_in_words(low, high, count)}"
