@@ -32,8 +32,7 @@ def front_figure(found: GridReduction, run: str):
     from ..plots.pareto_front import pareto_figure
 
     table = found["front"]
-    arguments = next(arguments for name, _, arguments in found.about["reducers"] if name == "front")
-    x, y, *third = arguments["minimise"]
+    x, y, *third = found.about["reducers"]["front"]["minimise"]
     varied = {path: len(np.unique(column)) for path, column in table.inputs.items() if len(found.axes[path]) > 1}
     worded = [path for path in varied if found.axes[path].dtype.kind in "US"]
     fit = [path for path in (*worded, *varied) if 1 < varied[path] <= _COLOURED]

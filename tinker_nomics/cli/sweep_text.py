@@ -67,7 +67,7 @@ def reduction_text(found: GridReduction) -> str:
 
 
 def _conditions(found: GridReduction) -> list[str]:
-    every = [text for _, _, arguments in found.about["reducers"] or () for text in arguments.get("where", ())]
+    every = [text for arguments in found.about["reducers"].values() for text in arguments.get("where", ())]
     return list(dict.fromkeys(text.replace(".0", "") if text.endswith(".0") else text for text in every))
 
 
@@ -88,7 +88,7 @@ def _points(found: GridReduction, name: str, result: PointTable | Front) -> str:
 
 
 def _titled(found: GridReduction, name: str) -> str:
-    arguments = next(arguments for each, _, arguments in found.about["reducers"] if each == name)
+    arguments = found.about["reducers"][name]
     if name == "top":
         return f"least {arguments['output']}"
     return f"Pareto front of {', '.join(arguments['minimise'])}"

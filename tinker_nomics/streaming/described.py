@@ -24,35 +24,36 @@ _KINDS: Mapping[str, type[Reducer]] = {
 }
 
 
-def describe_reducers(reducers: Mapping[str, Reducer]) -> list[Any]:
-    """[[name, kind, arguments], ...] by name, as plain JSON values; `reducers_from` makes them anew.
+def describe_reducers(reducers: Mapping[str, Reducer]) -> dict[str, dict[str, Any]]:
+    """{name: {"kind": ..., argument: value}} as plain JSON values; `reducers_from` makes them anew.
 
     Raises:
         TinkerNomicsError: a reducer that is not one of this package: nobody could read its states back.
     """
-    described = []
-    for name, reducer in sorted(reducers.items()):
+    described = {}
+    for name, reducer in reducers.items():
         kind = type(reducer).__name__
         if _KINDS.get(kind) is not type(reducer):
             raise TinkerNomicsError(
                 f"reducer {name!r} is a {kind} of your own, which no file can describe: leave out=... and to_npz out, "
                 f"and keep its result yourself; files hold {', '.join(sorted(_KINDS))}"
             )
-        described.append([name, kind, _arguments(reducer)])
+        described[name] = {"kind": kind, **_arguments(reducer)}
     return described
 
 
-def reducers_from(described: Sequence[Any]) -> dict[str, Reducer]:
+def reducers_from(described: Mapping[str, Mapping[str, Any]]) -> dict[str, Reducer]:
     """The reducers that `describe_reducers` described.
 
     Raises:
         TinkerNomicsError: a kind or an argument that this version does not know.
     """
     found = {}
-    for name, kind, arguments in described:
+    for name, arguments in described.items():
+        given = dict(arguments)
+        kind = given.pop("kind")
         if kind not in _KINDS:
             raise TinkerNomicsError(f"reducer {name!r}: this version knows no {kind}")
-        given = dict(arguments)
         if given.get("by") is not None:
             given["by"] = {path: tuple(values) for path, values in given["by"]}
         try:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import listed
 from .engine import merge_runs
 from .reducer import Reducer
-from .state_files import StateFile, StateFileError, differences, read_states
+from .state_files import KINDS, StateFile, StateFileError, differences, read_states
 
 _SHOWN = 5
 
@@ -69,7 +69,7 @@ def _head(path: Path, kind: str) -> StateFile:
     """A part without its arrays, its checksum verified."""
     file = read_states(path)
     if file.about.get("kind") != kind:
-        raise StateFileError(f"{path} holds a {file.about.get('kind')!r} run, not a part of a {kind!r} run")
+        raise StateFileError(f"{path} holds {file.kind}, not a part of {KINDS[kind]}")
     return file._replace(leaves={})
 
 
@@ -81,7 +81,7 @@ def _refuse_foreign(heads: Sequence[StateFile]) -> None:
     model = next(head for head in heads if head.about["hash"] == common)
     foreign = [head for head in heads if differences(model.about, head.about)]
     if foreign:
-        told = [text for text in differences(foreign[0].about, model.about) if not text.startswith("hash")]
+        told = [text for text in differences(foreign[0].about, model.about) if not text.startswith("hash = ")]
         how = "; ".join(told[:3])
         raise StateFileError(
             f"{listed(str(head.path) for head in foreign[:_SHOWN])}: part of another run than {model.path} ({how})"

@@ -56,7 +56,9 @@ class ProgressFile:
                 raise OutputExistsError(f"{self.path} exists; give --resume to go on from it, or another name")
             return None
         kept = read_states(self.path)
-        other = differences(kept.about, self.about)
+        if kept.about.get("kind") != self.about.get("kind"):
+            raise StateFileError(f"{self.path} holds {kept.kind}, which this run cannot go on from; name another file")
+        other = [text for text in differences(kept.about, self.about) if not text.startswith("hash = ")]
         if other:
             raise StateFileError(
                 f"{self.path} belongs to another run and cannot be resumed: {'; '.join(other[:5])} (there against here)"

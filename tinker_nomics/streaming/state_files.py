@@ -19,7 +19,12 @@ from ..errors import TinkerNomicsError
 from ..files import atomic_path
 
 FORMAT = "tinker_nomics states 1"
+_LONG = 60  # letters of a value that a message shows
 _SPARSE_FROM = 4096  # longer integer arrays, histograms, are kept as their non-zero entries
+
+
+# what a description's "kind" means, in words
+KINDS = {"monte-carlo": "a Monte Carlo run", "grid-reduction": "a reduced sweep"}
 
 
 class StateFileError(TinkerNomicsError):
@@ -44,6 +49,12 @@ class StateFile(NamedTuple):
     stop: int
     seconds: float
     leaves: dict[str, np.ndarray]
+
+    @property
+    def kind(self) -> str:
+        """What was computed, in words."""
+        kind = self.about.get("kind")
+        return KINDS.get(str(kind), f"a run of the kind {kind!r}")
 
     @property
     def complete(self) -> bool:
@@ -156,18 +167,26 @@ def read_states(path: str | Path) -> StateFile:
     return StateFile(path, head["about"], head["first"], head["next"], head["stop"], head["seconds"], leaves)
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Where two descriptions differ, as phrases "name = a here, b there"."""
-    found = []
-    for name in sorted(one.keys() | other.keys()):
-        a, b = one.get(name), other.get(name)
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found += differences(a, b, f"{prefix}{name}.")
-        elif a != b:
-            found.append(f"{prefix}{name} = {_short(a)} against {_short(b)}")
-    return found
+def differences(one: Any, other: Any, name: str = "") -> list[str]:
+    """Where two descriptions differ, as phrases "name = a here, b there"; of long lists where they first do."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        inside = f"{name}." if name else ""
+        return [
+            text
+            for key in sorted(one.keys() | other.keys())
+            for text in differences(one.get(key), other.get(key), inside + key)
+        ]
+    if one == other:
+        return []
+    long = max(len(json.dumps(one)), len(json.dumps(other))) > _LONG
+    if long and isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            return [f"{name} has {len(one)} values against {len(other)}"]
+        place = next(index for index, (a, b) in enumerate(zip(one, other)) if a != b)
+        return differences(one[place], other[place], f"{name}[{place}]")
+    return [f"{name} = {_short(one)} against {_short(other)}"]
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= _LONG else text[: _LONG - 3] + "..."

@@ -156,8 +156,8 @@ def _description(
         "kind": KIND,
         "program": provenance.pop("program"),
         "jax": jax.__version__,
-        # lists of pairs: files sort the names of a mapping, and the order of the axes numbers the points
-        "axes": [[path, values.tolist()] for path, values in axes.values.items()],
+        "order": list(axes.values),  # which numbers the points; files sort the names of a mapping
+        "axes": {path: values.tolist() for path, values in axes.values.items()},
         "chunk_size": size,
         "reducers": described,
         "outputs": list(outputs),

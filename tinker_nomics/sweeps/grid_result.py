@@ -49,7 +49,7 @@ class GridReduction:
     def __getitem__(self, name: str) -> Any:
         if name in self.results:
             return self.results[name]
-        every = [each for each, _, _ in self.about["reducers"] or ()]
+        every = self.about["reducers"] or ()
         if name in every:
             raise TinkerNomicsError(f"{name!r} is of all points and cannot say anything of a selection of them")
         raise TinkerNomicsError(f"no result {name!r}; there are {listed(self.results)}")
@@ -197,7 +197,7 @@ def reduction_from(
 
 def axes_of(about: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """{path: values} of the grid that a description tells."""
-    return {path: np.array(values) for path, values in about["axes"]}
+    return {path: np.array(about["axes"][path]) for path in about["order"]}
 
 
 def states_of(file: StateFile) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def states_of(file: StateFile) -> dict[str, Any]:
         StateFileError: the file is of another kind, or of another version of the program.
     """
     if file.about.get("kind") != KIND:
-        raise StateFileError(f"{file.path} holds a {file.about.get('kind')!r} run, not the reduction of a grid")
+        raise StateFileError(f"{file.path} holds {file.kind}, not the reduction of a grid")
     try:
         return file.states(shapes_of(file.about))
     except StateFileError:
@@ -218,9 +218,8 @@ def states_of(file: StateFile) -> dict[str, Any]:
 
 def shapes_of(about: Mapping[str, Any]) -> dict[str, Any]:
     """The shapes of the states that a description belongs to."""
-    inputs = [path for path, _ in about["axes"]]
-    return state_shapes(reducers_from(about["reducers"]), about["outputs"], inputs, about["chunk_size"], 1)
+    return state_shapes(reducers_from(about["reducers"]), about["outputs"], about["order"], about["chunk_size"], 1)
 
 
 def _chunks(about: Mapping[str, Any]) -> int:
-    return -(-math.prod(len(values) for _, values in about["axes"]) // about["chunk_size"])
+    return -(-math.prod(map(len, about["axes"].values())) // about["chunk_size"])
