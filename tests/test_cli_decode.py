@@ -268,7 +268,8 @@ def test_states_to_roll_back_to_are_told(tmp_path: Path, capsys: pytest.CaptureF
         held.append(json.loads(capsys.readouterr().out)["contexts"][0]["state_bytes"])
     assert held[1] == 3 * held[0] > 0
     assert main(["decode", str(path), "--rs-seq", "2"]) == 0
-    assert "2 more kept to roll back to" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "2 more kept to roll back to" in text and f"reads and writes {bytes_text(held[0])} of state" in text
 
 
 def test_a_rent_is_told_with_its_day_and_can_be_chosen(ledger: str, capsys: pytest.CaptureFixture) -> None:
@@ -304,3 +305,19 @@ def test_a_provider_of_some_chips_only(ledger: str, capsys: pytest.CaptureFixtur
     assert main(["decode", ledger, "--chip", "h100-sxm,mi300x,m3-max", "--provider", "nebius"]) == 0
     text = capsys.readouterr().out
     assert "no rent of mi300x from 'nebius'" in text and "the catalog has no rent of m3-max" in text
+
+
+def test_json_tells_the_deployment(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    asked = ["--context", "1k", "--capacity", "4k", "--kv", "q8_0,F16", "--weights", "q4_k", "--kv-unified"]
+    for command in ("header", "decode"):
+        assert main([command, ledger, *asked, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["contexts"][0]["deployment"]
+        assert told == {
+            "context": 1024.0, "capacity": 4096.0, "k_type": "q8_0", "v_type": "f16", "weights": "Q4_K",
+            "sequences": 1.0, "ubatch": 512.0, "kv_unified": True, "rs_seq": 0.0,
+        }  # fmt: skip
+
+
+def test_a_picture_needs_a_file(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--picture", "roofline"]) == 2
+    assert "--plot FILE" in capsys.readouterr().err

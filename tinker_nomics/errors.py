@@ -51,6 +51,8 @@ class ConfigError(TinkerNomicsError):
 def shown(value: object) -> str:
     """`value` as a message shows it: paths and dates as people write them, and no more than a line of anything."""
     try:
+        if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+            value = value.item()  # type: ignore[attr-defined]  # a scalar, as the plain number that it is
         text = repr(str(value) if isinstance(value, PurePath | datetime.date) else value)
     except ValueError:  # a whole number of so many digits that Python refuses to write it
         return "a number of thousands of digits"

@@ -173,3 +173,41 @@ def test_whatever_a_metadata_value_is_the_step_is_finite_or_refused(made: Header
                 continue
             assert all(0.0 <= figure < np.inf for figure in figures.values()), (key, value)
     assert time.perf_counter() - started < 20.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: tn.decode.price_arrays(HEADER, Machine(CHIP).arrays(), 0), "step = "),  # type: ignore[arg-type]
+        (lambda: tn.decode.price_arrays(STEP, Machine(CHIP), 0), r"Machine\(chip, 8\)\.arrays\(\)"),  # type: ignore[arg-type]
+        (lambda: tn.decode.price_arrays(STEP, Machine(CHIP).arrays(), 9), r"precision_index = 9: one of 0 \(bf16\)"),
+        (lambda: tn.decode.price_arrays(STEP, Machine(CHIP).arrays(), "bf16"), "precision_index = 'bf16'"),
+        (lambda: tn.usd_per_million_tokens(STEP), "cost = "),  # type: ignore[arg-type]
+        (lambda: STEP.with_context(np.float64(8192)), r"context = 8192\.0: at most"),
+    ],
+)  # fmt: skip
+def test_what_is_passed_for_something_else_is_named(wrong: Any, words: str) -> None:
+    with pytest.raises(TinkerNomicsError, match=words):
+        wrong()
+
+
+def test_a_table_of_prices_that_cannot_be_read(tmp_path: Path) -> None:
+    table = tn.price_grid(STEP, CHIP, [1, 2], 1024)
+    whole = table.to_npz(tmp_path / "whole.npz")
+    (tmp_path / "text.npz").write_text("no table")
+    (tmp_path / "cut.npz").write_bytes(whole.read_bytes()[:-300])
+    np.savez(tmp_path / "other.npz", x=np.ones(3))
+    for name, words in (
+        ("none.npz", "there is no file"), ("text.npz", "damaged"), ("cut.npz", "damaged"), ("other.npz", "no table of"),
+    ):  # fmt: skip
+        with pytest.raises(TinkerNomicsError, match=words):
+            type(table).from_npz(tmp_path / name)
+    back = type(table).from_npz(whole)
+    assert back.floor.tolist() == table.floor.tolist() and back.axes == table.axes
+
+
+def test_a_table_shows_its_axes_and_a_point_its_price() -> None:
+    table = tn.price_grid(STEP, CHIP, [1, 2], 1024)
+    assert "width=[1, 2]" in repr(table) and "tokens_per_second" in repr(table)
+    point = table.sel(width=1, context=1024).sel(chip=table.axes["chip"][0])
+    assert f"floor={point.floor.item()}" in repr(point) and "binds=memory" in repr(point)

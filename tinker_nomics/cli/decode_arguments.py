@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Problem, TinkerNomicsError
 
@@ -74,6 +74,22 @@ def deployment_from(args: argparse.Namespace, context: float) -> Deployment:
         kv_unified=args.kv_unified,
         rs_seq=number_of(args.rs_seq, "--rs-seq", "0 or 6", whole=True, least=0),
     )
+
+
+def deployment_document(deployment: Deployment) -> dict[str, Any]:
+    """The deployment as JSON values."""
+    stored = deployment.weight_type
+    return {
+        "context": deployment.context,
+        "capacity": deployment.reserved,
+        "k_type": deployment.k_type.lower(),
+        "v_type": deployment.v_type.lower(),
+        "weights": "as stored" if stored is None else stored.name,
+        "sequences": deployment.sequences,
+        "ubatch": deployment.ubatch,
+        "kv_unified": deployment.kv_unified,
+        "rs_seq": deployment.rs_seq,
+    }
 
 
 def capacity_of(args: argparse.Namespace) -> float | None:

@@ -6,10 +6,12 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Problem, TinkerNomicsError
 from .decode_arguments import (
     add_deployment_arguments,
     add_file_argument,
     counts_of,
+    deployment_document,
     deployment_from,
     header_of,
     title_of,
@@ -74,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         from ..plots.style import check_format
 
         refuse_existing(check_format(args.plot), args.force)
+    elif args.picture is not None:
+        raise TinkerNomicsError(str(Problem("--picture", args.picture, "goes with --plot FILE", "Name a file.")))
     contexts = counts_of(args.context, "--context", "4096, 128k or 1M")
     chips = rented_chips(args.chip, args.rent, args.rent_date, args.provider)
     machines = machines_of(chips, args.tp)
@@ -141,6 +145,7 @@ def as_document(priced: list[Priced], chips: list[RentedChip], stages: bool) -> 
             {
                 "context": int(one.deployment.context),
                 "sequences": one.deployment.sequences,
+                "deployment": deployment_document(one.deployment),
                 "step": one.step.to_dict(),
                 "points": [point(cost) for cost in one.points],
             }

@@ -92,6 +92,8 @@ def _summary(priced: Priced) -> str:
     state = f", {bytes_text(figures['state_bytes'])} of state" if figures["state_bytes"] else ""
     if state and held.rs_seq:
         state += f" with {held.rs_seq:.0f} more kept to roll back to"
+    current = figures["state_bytes"] / (1.0 + held.rs_seq)
+    moved = f", reads and writes {bytes_text(current)} of state" if current else ""
     several = f" x {tokens_text(held.sequences)} sequences" if held.sequences != 1.0 else ""
     flops = sum(value for name, value in figures.items() if name.endswith("_flops"))
     trained = priced.header.arch("context_length")
@@ -102,7 +104,7 @@ def _summary(priced: Priced) -> str:
         f"context {held.context:,.0f}{several}: cache holds {bytes_text(figures['kv_bytes_reserved'])}{state}"
         + (f"; the model was trained for {trained:,} tokens" if beyond else ""),
         f"one step reads {bytes_text(figures['weight_bytes_read'])} of weights and "
-        f"{bytes_text(figures['kv_bytes_read'])} of cache, and computes {si(flops)}FLOP",
+        f"{bytes_text(figures['kv_bytes_read'])} of cache{moved}, and computes {si(flops)}FLOP",
     ])  # fmt: skip
 
 
@@ -126,7 +128,7 @@ def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[st
         lines.append(f"tokens/s and USD count the tokens of all {tokens_text(sequences)} sequences together.")
     run = {cost.machine.chip.id for cost in costs}
     rents = [f"{c.chip.id} {c.rent:g} ({c.origin})" for c in chips if c.rent is not None and c.chip.id in run]
-    told = "the newest that the catalog has; --json tells them" if brief and len(chips) > 1 else ", ".join(rents)
+    told = "the catalog's, which --json tells" if brief and len(chips) > 1 else ", ".join(rents)
     asked = "; --rent-date, --provider or --rent take another" if all("as given" not in rent for rent in rents) else ""
     return lines + ([f"USD per chip-hour: {told}{asked}."] if rents else [])
 

@@ -11,6 +11,7 @@ from .decode_arguments import (
     add_file_argument,
     capacity_of,
     counts_of,
+    deployment_document,
     deployment_from,
     header_of,
     title_of,
@@ -107,7 +108,12 @@ def as_document(
             for name, tensors, elements, size in types_of(header)
         ],
         "contexts": [
-            {"context": int(held.context), "sequences": held.sequences, **step}
+            {
+                "context": int(held.context),
+                "sequences": held.sequences,
+                "deployment": deployment_document(held),
+                **step,
+            }
             for held, step in zip(deployments, steps, strict=False)
         ],
         "refusal": why or None,

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..errors import Problem, TinkerNomicsError, listed
 from ..hardware.arrays import MachineArrays
 from ..hardware.chip import PRECISIONS, Topology
 from . import reasons
@@ -100,6 +101,20 @@ def precision_of(machine: MachineArrays, precision_index: Any) -> Any:
     return jnp.where(index < 0, best, jnp.clip(index, 0, len(PRECISIONS) - 1))
 
 
+def _refuse_others(step: Any, machine: Any, precision_index: Any) -> None:
+    """Refuse at once what JAX would trip over later, or clamp without a word."""
+    indices = listed(f"{i} ({name})" for i, name in enumerate(PRECISIONS))
+    plain = isinstance(precision_index, (bool, int, float, str)) or precision_index is None
+    for name, given, good, allowed in (
+        ("step", step, isinstance(step, (DecodeStep, Chain)), "what decode_step(header, Deployment(...)) returns"),
+        ("machine", machine, isinstance(machine, MachineArrays), "a machine's arrays, such as Machine(chip, 8).arrays()"),
+        ("precision_index", precision_index, not plain or precision_index in range(BEST, len(PRECISIONS)),
+         f"one of {indices}, or {BEST} for the widest declared"),
+    ):  # fmt: skip
+        if not good:
+            raise TinkerNomicsError(str(Problem(name, given, allowed)))
+
+
 def fullest_share(units: Any, count: Any) -> Any:
     """The share of the fullest of `count` chips of work cut into `units` equal parts: ceil(units / n) / units.
 
@@ -171,9 +186,13 @@ def price_arrays(step: DecodeStep | Chain, machine: MachineArrays, precision_ind
     Returns:
         A `PriceArrays`. What is refused is masked by `priced`, `predicted` and named by `reason`; no leaf is a NaN.
 
+    Raises:
+        TinkerNomicsError: what is no step or no machine's arrays; an index, where it is a plain number, of no precision.
+
     **Kinks:** where another sum binds, where a stage turns from memory to compute, where a class reaches the end of a
     tier, where classes swap heat, at context = window and at widths that divide a stage's units.
     """
+    _refuse_others(step, machine, precision_index)
     chain = step if isinstance(step, Chain) else chain_of(step)
     chip, count = machine.chip, jnp.asarray(machine.count)
     moved = chain.moved_by_class()

@@ -98,6 +98,10 @@ def usd_per_million_tokens(
         DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
         TinkerNomicsError: a rent that is negative or no number, one beside a date or provider, no such basis or date.
     """
+    from .pricing import DecodeCost
+
+    if not isinstance(cost, DecodeCost):
+        raise TinkerNomicsError(str(Problem("cost", cost, "what price(step, machine) returns")))
     if basis not in (None, "prediction", "floor"):
         raise TinkerNomicsError(str(Problem("basis", basis, "'prediction', 'floor' or None")))
     chip = cost.machine.chip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from ..errors import Problem, TinkerNomicsError
 from ..files import atomic_path, write_text
+from ..reading import reading
 from .reasons import reasons_of
 from .stages import Stage
 
@@ -28,7 +31,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PriceTable:
     """Prices on chips x widths x contexts: `table["floor"]` or `table.floor`, `table.sel(chip="h100-sxm")`.
 
@@ -44,7 +47,7 @@ class PriceTable:
     """
 
     axes: dict[str, tuple]
-    data: dict[str, np.ndarray] = field(repr=False)
+    data: dict[str, np.ndarray]
     stages: tuple[Stage, ...] = ()
 
     @staticmethod
@@ -75,6 +78,13 @@ class PriceTable:
             if name.startswith("stage_"):
                 data[name] = np.array(np.broadcast_to(value, (*shape, value.shape[-1])))
         return PriceTable(dict(axes), data, stages)
+
+    def __repr__(self) -> str:
+        if self.shape:
+            axes = ", ".join(f"{axis}={list(labels)}" for axis, labels in self.axes.items())
+            return f"PriceTable({axes}; {', '.join(self.data)})"
+        told = ("floor", "prediction", "binds", "tokens_per_second", "usd_per_million_tokens")
+        return f"PriceTable({', '.join(f'{name}={_plain(self.data[name][()])}' for name in told if name in self.data)})"
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.data:
@@ -162,13 +172,28 @@ class PriceTable:
 
     @staticmethod
     def from_npz(path: str | Path) -> PriceTable:
-        """Read back what `to_npz` wrote, but for the names of stages."""
-        with np.load(path, allow_pickle=False) as held:
-            axes = {name[5:]: tuple(held[name].tolist()) for name in held.files if name.startswith("axis_")}
-            masks = {name[:-5] for name in held.files if name.endswith("_mask")}
-            plain = [name for name in held.files if not name.startswith("axis_") and name[:-5] not in masks]
-            data: dict[str, np.ndarray] = {name: held[name] for name in plain}
-            data |= {name: np.ma.MaskedArray(held[name], held[f"{name}_mask"]) for name in masks}
+        """Read back what `to_npz` wrote, but for the names of stages.
+
+        Raises:
+            TinkerNomicsError: the file cannot be read, or is none of these.
+        """
+        wanted = "the path of a table that to_npz wrote"
+        try:
+            with reading(path, wanted), Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
+                arrays = {name: held[name] for name in held.files}
+        except (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, ValueError, NotImplementedError) as error:
+            if isinstance(error, TinkerNomicsError):
+                raise
+            raise TinkerNomicsError(f"{path} is no such table, or damaged; give {wanted}") from None
+        axes = {name[5:]: tuple(value.tolist()) for name, value in arrays.items() if name.startswith("axis_")}
+        shape = tuple(len(labels) for labels in axes.values())
+        data: dict[str, np.ndarray] = {}
+        for name, value in arrays.items():
+            if not name.startswith("axis_") and not name.endswith("_mask"):
+                mask = arrays.get(f"{name}_mask")
+                data[name] = value if mask is None else np.ma.MaskedArray(value, mask)
+        if "floor" not in data or any(value.shape[: len(shape)] != shape for value in data.values()):
+            raise TinkerNomicsError(f"{path} holds no table of prices; give {wanted}")
         return PriceTable(axes, data)
 
 
