@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ from made_checkpoints import (
     two_mixers,
 )
 from made_checkpoints import header as made
+from shared_folder import SHARED
 
 from tinker_nomics.decode import DecodeRefusal, Deployment, decode_step
+from tinker_nomics.decode.architecture_rules import rules_of
 
 GIB, MIB = 2.0**30, 2.0**20
 TABLES = tomllib.loads((Path(__file__).parents[1] / "data" / "llamacpp_caches.toml").read_text())
@@ -33,6 +37,9 @@ def figures(header, **deployment) -> dict[str, float]:
     "row", LOGGED, ids=lambda row: f"{row['model']}-{row['cells']}-{row['k_type']}-{row['v_type']}"
 )
 def test_logged_cache_sizes(row):
+    if "not_held" in row:
+        assert rules_of("deepseek4").refusal is not None
+        return
     if row["values"]:
         heads = row["keys"] // 128
         header = dense(
@@ -65,6 +72,22 @@ def test_states_kept_for_rollback_are_held_and_not_moved():
     assert kept.to_dict()["state_bytes"] == 4 * plain.to_dict()["state_bytes"]
     assert kept.moved_bytes().tolist() == plain.moved_bytes().tolist()
     assert kept.with_sequences(2.0).to_dict()["state_bytes"] == 8 * plain.to_dict()["state_bytes"]
+
+
+@pytest.mark.skipif(SHARED is None, reason="needs the specification folder")
+def test_the_table_holds_every_cache_and_state_that_the_folder_logs():
+    assert SHARED is not None
+    logs = json.loads((SHARED / "truth" / "llamacpp_logs.json").read_text())["tuples"]
+    caches = [log for log in logs if log["kind"] == "kv" and log["agrees"]]
+    keys = ("model", "cells", "k_type", "v_type", "mib")
+    assert Counter(tuple(log[key] for key in keys) for log in caches) == Counter(
+        tuple(row[key] for key in keys) for row in LOGGED
+    )
+    states = [log for log in logs if log["kind"] == "rs" and log["agrees"]]
+    assert sorted((log["n_seqs"], log["rs_seq"], log["mib"]) for log in states) == sorted(
+        (row["sequences"], row["rs_seq"], row["mib"]) for row in STATES
+    )
+    assert (len(LOGGED), len(STATES)) == (59, 8)
 
 
 def test_gemma3_27b_reads_windows_and_global_layers():
