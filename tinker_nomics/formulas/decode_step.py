@@ -7,6 +7,8 @@ cache that it holds, and attention's arithmetic grows with the context.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 
 from ..config import Number
@@ -26,11 +28,16 @@ def experts_hit(batch: Number, experts: Number, used: Number) -> Number:
 
     Source: arithmetic; routing that is not uniform hits fewer.
     """
+    mixture, log_unused = _unused(experts, used)
+    return jnp.where(mixture, 1 - jnp.exp(batch * log_unused), 1.0)
+
+
+def _unused(experts: Number, used: Number) -> tuple[Number, Number]:
+    """Whether some experts go unused by a token, and ln(1 - k/E), their share's logarithm: 0 where none does."""
     dense = experts <= 0
-    unused = jnp.where(dense, 0.5, 1 - used / jnp.where(dense, 1.0, experts))
-    every = unused <= 0
-    missed = jnp.exp(batch * jnp.log(jnp.where(every, 0.5, unused)))
-    return jnp.where(dense | every, 1.0, 1 - missed)
+    unused = jnp.where(dense, 0.0, 1 - used / jnp.where(dense, 1.0, experts))
+    some = unused > 0
+    return some, jnp.log(jnp.where(some, unused, 1.0))
 
 
 def weights_read(batch: Number, model: ModelFigures) -> Number:
@@ -69,6 +76,57 @@ def cache_ways(width: Number, model: ModelFigures) -> Number:
     return jnp.where(width <= model.kv_heads, width, model.kv_heads)
 
 
+class StepTerms(NamedTuple):
+    """A decode step in seconds, term by term: all that hangs on neither the batch nor the context, worked out once."""
+
+    weights: Number  # all weights but the looked-up table, from memory [s]
+    experts: Number  # of those, what a batch that hits no expert would spare; 0 without experts [s]
+    log_unused: Number  # ln(1 - k/E) [1]
+    state: Number  # from memory per sequence [s]
+    cache: Number  # per sequence and token of context [s]
+    window_cache: Number  # per sequence and token of context within the window [s]
+    matrices: Number  # arithmetic per sequence [s]
+    attention: Number  # per sequence and token of context [s]
+    window_attention: Number
+    window: Number  # [tokens]
+    slower: Number  # by how much the roof is missed [1]
+    overhead: Number  # of the step, whatever its batch [s]
+    sequence_overhead: Number  # per sequence [s]
+
+
+def step_terms(model: ModelFigures, cluster: ClusterFigures) -> StepTerms:
+    """The terms of `step_seconds` for one model on one replica."""
+    chip, width = cluster.chip, cluster.tensor_parallel
+    ways = cache_ways(width, model) * chip.bandwidth
+    rate = width * chip.matrix_rate
+    mixture, log_unused = _unused(model.experts, model.experts_per_token)
+    return StepTerms(
+        weights=(model.weight_bytes - model.lookup_bytes) / (width * chip.bandwidth),
+        experts=jnp.where(mixture, model.expert_bytes / (width * chip.bandwidth), 0.0),
+        log_unused=log_unused,
+        state=2 * model.state_bytes_per_sequence / ways,
+        cache=model.kv_bytes_per_token / ways,
+        window_cache=model.window_kv_bytes_per_token / ways,
+        matrices=2 * model.matrix_parameters / rate,
+        attention=model.decode_attention_flops / rate,
+        window_attention=model.window_attention_flops / rate,
+        window=model.window,
+        slower=1 / cluster.decode_efficiency,
+        overhead=model.blocks * cluster.block_seconds,
+        sequence_overhead=cluster.token_seconds,
+    )
+
+
+def seconds_of(terms: StepTerms, batch: Number, context: Number) -> tuple[Number, Number]:
+    """`step_seconds` of terms that are known: without a division, for where one run takes many steps."""
+    within = jnp.where(context <= terms.window, context, terms.window)
+    weights = terms.weights - terms.experts * jnp.exp(batch * terms.log_unused)
+    memory = weights + batch * (terms.state + terms.cache * context + terms.window_cache * within)
+    compute = batch * (terms.matrices + terms.attention * context + terms.window_attention * within)
+    longer = jnp.where(memory >= compute, memory, compute)
+    return longer * terms.slower + terms.overhead + batch * terms.sequence_overhead, memory - compute
+
+
 def step_seconds(batch: Number, context: Number, model: ModelFigures, cluster: ClusterFigures) -> tuple[Number, Number]:
     """max(bytes/bandwidth, FLOP/matrix rate)/efficiency + blocks t_block + b t_token: one token for every sequence.
 
@@ -83,16 +141,7 @@ def step_seconds(batch: Number, context: Number, model: ModelFigures, cluster: C
 
     **Kinks:** the roof's crossover; those of the cache.
     """
-    width = cluster.tensor_parallel
-    weights = weights_read(batch, model) / width
-    cache = batch * cache_read(context, model) / cache_ways(width, model)
-    memory = (weights + cache) / cluster.chip.bandwidth
-    within = jnp.where(context <= model.window, context, model.window)
-    attention = model.decode_attention_flops * context + model.window_attention_flops * within
-    compute = batch * (2 * model.matrix_parameters + attention) / (width * cluster.chip.matrix_rate)
-    longer = jnp.where(memory >= compute, memory, compute)
-    overhead = model.blocks * cluster.block_seconds + batch * cluster.token_seconds
-    return longer / cluster.decode_efficiency + overhead, memory - compute
+    return seconds_of(step_terms(model, cluster), batch, context)
 
 
 def intensity(batch: Number, context: Number, model: ModelFigures) -> Number:

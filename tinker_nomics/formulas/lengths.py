@@ -13,7 +13,7 @@ from ..config import Number
 from .normal import normal_cdf
 
 NORMAL_P99 = 2.3263478740408408  # the standard normal's 99th percentile
-BISECTIONS = 50
+NEWTON_STEPS = 5  # from the start below they reach rounding for every spread up to p99/p50 = 10^4
 
 
 def log_sigma(p99_over_p50: Number) -> Number:
@@ -50,8 +50,8 @@ def _cut_normals(z: Number, sigma: Number) -> tuple[Number, Number]:
 def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
     """The median of the uncut distribution whose mean after the cut is `mean`: tokens.
 
-    Without a cap m = mean e^(-sigma^2/2); with one, the root of `capped_mean` by bisection and one Newton step, which
-    carries the first derivatives.
+    Without a cap m = mean e^(-sigma^2/2); with one, the root of `capped_mean` by Newton's method, whose last step carries
+    the first derivatives.
 
     Args:
         mean: mean of the cut lengths, < cap [tokens].
@@ -63,17 +63,7 @@ def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
     free = mean * jnp.exp(-sigma * sigma / 2)
     capped = jnp.isfinite(cap)
     target, bound = jnp.where(capped, mean, 0.5), jnp.where(capped, cap, 1.0)
-
-    def halve(_: int, span: tuple[Number, Number]) -> tuple[Number, Number]:
-        low, high = span
-        middle = (low + high) / 2
-        above = capped_mean(jnp.exp(middle), sigma, bound) > target
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
-    start = jnp.log(target) + 0.0 * sigma * bound
-    # the cut mean is below both the cap and the free mean, so the free median is a lower bound
-    low, high = jax.lax.fori_loop(0, BISECTIONS, halve, (start - sigma * sigma / 2, start + 20.0 + 0.0 * sigma))
-    log_median = jax.lax.stop_gradient((low + high) / 2)
+    log_median = jax.lax.stop_gradient(_log_median(target, bound, sigma))
     median = jnp.exp(log_median)
     whole = median * jnp.exp(sigma * sigma / 2)
     below, above = _cut_normals(jnp.log(bound / median) / sigma, sigma)
@@ -84,24 +74,43 @@ def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
     return jnp.where(capped, jnp.exp(log_median), free)
 
 
-def survival(tokens: Number, median: Number, sigma: Number) -> Number:
-    """S(u) = Phi(-ln(u/m)/sigma): share of completions longer than u tokens, before the cut."""
-    return normal_cdf(-jnp.log(tokens / median) / sigma)
+def _log_median(mean: Number, cap: Number, sigma: Number) -> Number:
+    """ln m, by Newton's method on the logit of mean/cap as a function of z = ln(cap/m)/sigma.
+
+    The logit is convex in z and nearly straight on either side, so the method needs no bracket. Not differentiable.
+    """
+    everything = mean >= cap
+    share = jnp.where(everything, 0.5, mean / cap)
+    goal = jnp.log(share / (1 - share))
+    # where few are cut, ln(share) = sigma^2/2 - sigma z; the softplus bends that towards the normal tail where most are
+    straight = 1.737 * jnp.log(1 / share) / sigma
+    bent = jnp.log(jnp.expm1(jnp.where(straight < 600, straight, 600.0))) / 1.737
+    tail = -jnp.sqrt(-2 * jnp.where(straight < 1.737, jnp.log(straight / 1.737), 0.0))
+    start = jnp.where(bent > tail, bent, tail) + sigma / 2
+
+    def closer(_: int, z: Number) -> Number:
+        below, above = _cut_normals(z, sigma)
+        long = jnp.exp(sigma * sigma / 2 - z * sigma) * below
+        found, rest = long + above, (1 - above) - long
+        rest = jnp.where(rest > 1e-300, rest, 1e-300)
+        return z + (jnp.log(found / rest) - goal) * found * rest / (sigma * long)
+
+    z = jax.lax.fori_loop(0, NEWTON_STEPS, closer, start)
+    return jnp.where(everything, jnp.log(mean) + 20.0, jnp.log(cap) - sigma * z)
 
 
-def alive(tokens: Number, sequences: Number, median: Number, sigma: Number) -> tuple[Number, Number]:
-    """Of n sequences that started together: how many run on past u tokens, and how surely any does.
+def alive(x: Number, sequences: Number) -> tuple[Number, Number]:
+    """Of n sequences that started together: how many run on past m e^(sigma x) tokens, and how surely any does.
 
-    any = 1 - (1 - S)^n; running = n S / any, the mean number where there is at least one. The integral of `any` over u
-    is the expected longest length, that of running x any is all tokens.
+    S = Phi(-x); any = 1 - (1 - S)^n; running = n S / any, the mean number where there is at least one. The integral of
+    `any` over the length is the expected longest, that of running x any is all tokens.
 
     Args:
-        tokens: u.
+        x: standard deviations of the logarithm of a length above its median m.
         sequences: n, >= 1.
     """
-    share = survival(tokens, median, sigma)
+    share = normal_cdf(-x)
     whole = share >= 1.0
-    some = -jnp.expm1(sequences * jnp.log1p(-jnp.where(whole, 0.5, share)))
-    some = jnp.where(whole, 1.0, some)
-    visible = some > 1e-280
+    some = jnp.where(whole, 1.0, 1 - jnp.exp(sequences * jnp.log1p(-jnp.where(whole, 0.5, share))))
+    visible = some > 1e-14  # below, rounding has eaten it: a single one runs, if any
     return jnp.where(visible, sequences * share / jnp.where(visible, some, 1.0), 1.0), some

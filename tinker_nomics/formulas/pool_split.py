@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from ..config import Number
+from .root import bracketed_root
 
-BISECTIONS = 28
-EDGE = 1e-6
+STEPS = 9  # of Newton's method, which a kink delays
+EDGE = 14.0  # of the logit of a share: shares from 8e-7 to 1 - 8e-7
 
 
 def best_share(rollout: Number, train: Number, gain: Number = 1.0) -> Number:
@@ -44,7 +45,8 @@ def balanced_share(rollout: Callable[[Number], Number], train: Callable[[Number]
     """phi at which rollout(phi) = train(1 - phi), for phases that do not simply scale with 1/GPUs.
 
     The share of GPUs changes the batch per GPU, and with it the decode speed and the MFU; so the optimum is the root,
-    by bisection, and one Newton step carries the derivatives. GPUs are divided as if they were not whole.
+    by Newton's method in the logit of the share; one more step carries the derivatives. GPUs are divided as if they were
+    not whole.
 
     Args:
         rollout: seconds of the rollouts on that share of the pool; falling.
@@ -52,19 +54,17 @@ def balanced_share(rollout: Callable[[Number], Number], train: Callable[[Number]
         like: zero with the shape of the result.
     """
 
-    def excess(share: Number) -> Number:
-        return jnp.log(rollout(share)) - jnp.log(train(1 - share))
+    def lead(logit: Number) -> Number:
+        """By how much training takes longer, as a logarithm: rises with the share of the rollouts."""
+        share, rest = jax.nn.sigmoid(logit), jax.nn.sigmoid(-logit)
+        return jnp.log(train(rest) / rollout(share))
 
-    def halve(_: int, span: tuple[Number, Number]) -> tuple[Number, Number]:
-        low, high = span
-        middle = (low + high) / 2
-        slow = excess(middle) > 0
-        return jnp.where(slow, middle, low), jnp.where(slow, high, middle)
+    def with_slope(logit: Number) -> tuple[Number, Number]:
+        return jax.jvp(lead, (logit,), (jnp.ones_like(logit),))
 
-    low, high = jax.lax.fori_loop(0, BISECTIONS, halve, (like + EDGE, like + 1 - EDGE))
-    share = jax.lax.stop_gradient((low + high) / 2)
-    value, slope = jax.jvp(excess, (share,), (jnp.ones_like(share),))
-    return share - value / jax.lax.stop_gradient(slope)
+    logit = bracketed_root(with_slope, like - EDGE, like + EDGE, like, STEPS)
+    value, slope = with_slope(logit)
+    return jax.nn.sigmoid(logit - value / jax.lax.stop_gradient(slope))
 
 
 def stream_minibatch_seconds(

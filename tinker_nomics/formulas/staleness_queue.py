@@ -22,8 +22,9 @@ import jax.numpy as jnp
 from ..config import Number
 from .fitted import coefficients
 from .normal import normal_cdf, normal_density
+from .root import bracketed_root
 
-BISECTIONS = 60
+STEPS = 7  # of Newton's method
 
 
 def partial_integral(x: Number, variation: Number) -> tuple[Number, Number]:
@@ -49,7 +50,7 @@ def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
         variation: cv, coefficient of variation of group times, > 0.
 
     Returns:
-        The root of the equation above, by bisection; one Newton step carries the first derivatives.
+        The root of the equation above, by Newton's method; one step more carries the first derivatives.
     """
 
     def excess(tau: Number) -> tuple[Number, Number]:
@@ -58,17 +59,12 @@ def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
         whole, share = partial_integral(ends, jnp.broadcast_to(variation, ends.shape))
         return whole[0] - whole[1] - 1, (bound + 1) * share[0] - bound * share[1]
 
-    def halve(_: int, span: tuple[Number, Number]) -> tuple[Number, Number]:
-        low, high = span
-        middle = (low + high) / 2
-        above = excess(middle)[0] > 0
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
     zero = 0.0 * (rho + bound + variation)
     # beyond the mean time F grows towards 1, so the interval is never longer than this
-    span = (zero, zero + 4.0 + rho + variation * variation)
-    low, high = jax.lax.fori_loop(0, BISECTIONS, halve, span)
-    tau = jax.lax.stop_gradient((low + high) / 2)
+    high = zero + 4.0 + rho + variation * variation
+    # the root where all groups take equally long
+    equal = (rho + 2) / (bound + 1)
+    tau = bracketed_root(excess, zero, high, zero + jnp.where(equal >= 1, equal, 1.0), STEPS)
     value, slope = excess(tau)
     return tau - value / jax.lax.stop_gradient(slope)
 
