@@ -106,6 +106,33 @@ def test_extremes_with_their_inputs(results):
             assert found.number == place and found.inputs == {"x": float(place)}
 
 
+class Spoiled(eqx.Module):
+    """A finite output, one with infinities and NaN in one chunk only, one whose sum overflows, and one never finite."""
+
+    def __call__(self, number):
+        x = number.astype(jnp.float64)
+        some = jnp.where(number == 70, jnp.nan, jnp.where(number == 71, jnp.inf, jnp.where(number == 72, -jnp.inf, x)))
+        outputs = {"x": x, "some": some, "huge": jnp.where(number < 64, 1e308, x), "never": x * jnp.nan}
+        return st.Evaluation(outputs, {"n": x})
+
+
+def test_values_that_are_not_finite_count_for_nothing():
+    reducers = {"m": st.Moments(), "x": st.Extremes(), "h": st.Histogram()}
+    merged = st.merged(reducers, st.run(Line(256, 64), Spoiled(), reducers).states)
+    numbers = np.arange(256.0)
+    kept = {"x": numbers, "some": np.delete(numbers, [70, 71, 72]), "huge": np.where(numbers < 64, 1e308, numbers)}
+    extremes, moments = reducers["x"].result(merged["x"]), reducers["m"].result(merged["m"])
+    for name, value in kept.items():
+        least, greatest = extremes[name]
+        assert (moments[name].count, least.value, greatest.value) == (len(value), value.min(), value.max())
+        assert numbers[greatest.number] == greatest.inputs["n"]
+        assert reducers["h"].result(merged["h"])[name].total == len(value)
+    assert moments["some"].mean == pytest.approx(kept["some"].mean(), rel=1e-13)
+    assert extremes["huge"][0].number == 64 and extremes["huge"][1].number == 0
+    assert moments["never"].count == 0 and np.isnan(moments["never"].mean)
+    assert [one.number for one in extremes["never"]] == [-1, -1]
+
+
 def test_counts(results):
     truth = _truth()
     assert results["nonfinite"] == {"wave": 0, "big": 0, "bad": 1}

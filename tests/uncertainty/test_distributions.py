@@ -27,6 +27,7 @@ from tinker_nomics.uncertainty import (
     Uniform,
 )
 from tinker_nomics.uncertainty.normal_quantile import normal_quantile
+from tinker_nomics.uncertainty.positive_log import positive_log
 
 U = np.concatenate([10.0 ** np.linspace(-9, -1, 60), np.linspace(0.1, 0.9, 501), 1 - 10.0 ** np.linspace(-1, -9, 60)])
 PAIRS = {
@@ -50,6 +51,17 @@ def test_normal_quantile_error():
     error = np.abs(normal_quantile(u, np) - ndtri(u))
     assert error.max() < 3e-10
     assert error.max() < 2.2e-11
+
+
+def test_positive_log_error_and_slope():
+    draws = np.random.default_rng(0)
+    x = np.concatenate([2.0 ** draws.uniform(-1022, 1023, 10**6), 1 + draws.normal(0, 1e-3, 10**6), [0.5, 2.0]])
+    x = x[x != 1.0]
+    with x64():
+        error = np.abs(np.asarray(jax.jit(positive_log)(x)) / np.log(x) - 1.0)
+        assert float(positive_log(np.float64(1.0))) == 0.0
+        assert float(jax.grad(positive_log)(np.float64(0.3))) == pytest.approx(1 / 0.3, rel=1e-15)
+    assert error.max() < 2e-15
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -135,6 +135,10 @@ def _initial(points: Any, model: Any, reducers: dict[str, Reducer], strata: int)
     return jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (strata, *leaf.shape)), states)
 
 
+def _updated(reducer: Reducer, state: Any, chunk: Chunk) -> Any:
+    return reducer.update(state, chunk) if reducer.in_place else stage(chunk.first, reducer.update, state, chunk)
+
+
 def _advanced(points: Any, model: Any, reducers: dict[str, Reducer], states: Any, first: Any, stop: Any) -> Any:
     """The states after the chunks first <= number < stop: one loop over strata's turns, one within a turn."""
     length = turn_length(points)
@@ -143,7 +147,7 @@ def _advanced(points: Any, model: Any, reducers: dict[str, Reducer], states: Any
         evaluation, start = evaluate_chunk(points, model, number), number * points.chunk_size
         _, place = locate(points, number)
         chunk = Chunk(evaluation.outputs, evaluation.inputs, start, place, _valid(points, start))
-        return {name: stage(number, reducer.update, state[name], chunk) for name, reducer in reducers.items()}
+        return {name: _updated(reducer, state[name], chunk) for name, reducer in reducers.items()}
 
     def one_turn(carry: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         number, states = carry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -32,6 +32,7 @@ class Histogram(Reducer):
     outputs: tuple[str, ...] | None = eqx.field(static=True, default=None)
     low: int = eqx.field(static=True, default=-40)
     high: int = eqx.field(static=True, default=88)
+    in_place: ClassVar[bool] = True
 
     @property
     def bins(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .reducer import Chunk, Evaluation, Reducer, picked
+from .stages import stage
 
 
 class MomentState(NamedTuple):
@@ -39,6 +40,7 @@ class Moments(Reducer):
     """
 
     outputs: tuple[str, ...] | None = eqx.field(static=True, default=None)
+    in_place: ClassVar[bool] = True
 
     def init(self, shapes: Evaluation) -> dict[str, MomentState]:
         states = {}
@@ -49,7 +51,16 @@ class Moments(Reducer):
         return states
 
     def update(self, state: dict[str, MomentState], chunk: Chunk) -> dict[str, MomentState]:
-        return {name: merge_moments(old, chunk_moments(chunk, name)) for name, old in state.items()}
+        def own(chunk: Chunk) -> dict[str, MomentState]:
+            def plain(_: None) -> dict[str, MomentState]:
+                return {name: _moments(chunk.outputs[name], None) for name in state}
+
+            def masked(_: None) -> dict[str, MomentState]:
+                return {name: chunk_moments(chunk, name) for name in state}
+
+            return jax.lax.cond(chunk.all_usable(state), plain, masked, None)
+
+        return self.merge(state, stage(chunk.first, own, chunk))
 
     def merge(self, a: dict[str, MomentState], b: dict[str, MomentState]) -> dict[str, MomentState]:
         return {name: merge_moments(a[name], b[name]) for name in a}
@@ -66,11 +77,19 @@ class Moments(Reducer):
 
 def chunk_moments(chunk: Chunk, name: str) -> MomentState:
     """The moments of one chunk alone: the mean first, then the squares about it."""
-    value, usable = chunk.outputs[name], chunk.usable(name)
-    count = jnp.sum(usable, axis=0, dtype=jnp.int64)
-    divisor = jnp.where(count > 0, count, 1).astype(jnp.float64)
-    mean = jnp.sum(jnp.where(usable, value, 0.0), axis=0) / divisor
-    squares = jnp.sum(jnp.where(usable, jnp.square(value - jnp.expand_dims(mean, 0)), 0.0), axis=0)
+    return _moments(chunk.outputs[name], chunk.usable(name))
+
+
+def _moments(value: jax.Array, usable: jax.Array | None) -> MomentState:
+    """Those of the usable places of `value` [n, ...], all of them where None."""
+    if usable is None:
+        count = jnp.full(value.shape[1:], value.shape[0], jnp.int64)
+        kept = lambda term: term  # noqa: E731
+    else:
+        count = jnp.sum(usable, axis=0, dtype=jnp.int64)
+        kept = lambda term: jnp.where(usable, term, 0.0)  # noqa: E731
+    mean = jnp.sum(kept(value), axis=0) / jnp.where(count > 0, count, 1).astype(jnp.float64)
+    squares = jnp.sum(kept(jnp.square(value - jnp.expand_dims(mean, 0))), axis=0)
     return MomentState(count, mean, squares)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,38 +12,37 @@ import numpy as np
 from .reducer import Chunk, Evaluation, Reducer
 
 
-class RowState(NamedTuple):
-    """Columns [limit] by name and which rows are filled."""
+class RowState(eqx.Module):
+    """Columns [inputs and outputs, limit], which rows are filled, and the columns' names."""
 
-    inputs: dict[str, jax.Array]
-    outputs: dict[str, jax.Array]
+    columns: jax.Array
     filled: jax.Array
+    inputs: tuple[str, ...] = eqx.field(static=True)
+    outputs: tuple[str, ...] = eqx.field(static=True)
 
 
 class Rows(Reducer):
     """Inputs and scalar outputs of the first points of chunk 0 of each stratum, `limit` at most (and one chunk)."""
 
     limit: int = eqx.field(static=True, default=256)
+    in_place: ClassVar[bool] = True
 
     def init(self, shapes: Evaluation) -> RowState:
         size = min(self.limit, *(value.shape[0] for value in shapes.outputs.values()))
-        column = jnp.full(size, jnp.nan, jnp.float64)
-        return RowState(
-            {name: column for name in shapes.inputs},
-            {name: column for name, value in shapes.outputs.items() if value.ndim == 1},
-            jnp.zeros(size, bool),
-        )
+        outputs = tuple(name for name, value in shapes.outputs.items() if value.ndim == 1)
+        columns = jnp.full((len(shapes.inputs) + len(outputs), size), jnp.nan, jnp.float64)
+        return RowState(columns, jnp.zeros(size, bool), tuple(shapes.inputs), outputs)
 
     def update(self, state: RowState, chunk: Chunk) -> RowState:
         size = state.filled.shape[0]
-        first = chunk.chunk == 0
-        filled = jnp.ones(size, bool) if chunk.valid is None else chunk.valid[:size]
-        new = RowState(
-            {name: chunk.inputs[name][:size].astype(jnp.float64) for name in state.inputs},
-            {name: chunk.outputs[name][:size] for name in state.outputs},
-            filled,
-        )
-        return jax.tree_util.tree_map(lambda old, fresh: jnp.where(first, fresh, old), state, new)
+
+        def fresh(state: RowState) -> RowState:
+            columns = [chunk.inputs[name] for name in state.inputs] + [chunk.outputs[name] for name in state.outputs]
+            filled = jnp.ones(size, bool) if chunk.valid is None else chunk.valid[:size]
+            rows = jnp.stack([column[:size].astype(jnp.float64) for column in columns])
+            return RowState(rows, filled, state.inputs, state.outputs)
+
+        return jax.lax.cond(chunk.chunk == 0, fresh, lambda state: state, state)
 
     def merge(self, a: RowState, b: RowState) -> RowState:
         """The rows that either has: within one stratum only one of the two has seen chunk 0."""
@@ -51,5 +50,5 @@ class Rows(Reducer):
 
     def result(self, state: RowState) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The filled rows as ({input: [k]}, {output: [k]})."""
-        filled = np.asarray(state.filled)
-        return tuple({name: np.asarray(c)[filled] for name, c in part.items()} for part in state[:2])  # type: ignore
+        columns = list(np.asarray(state.columns)[:, np.asarray(state.filled)])
+        return dict(zip(state.inputs, columns)), dict(zip(state.outputs, columns[len(state.inputs) :]))

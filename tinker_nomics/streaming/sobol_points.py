@@ -82,10 +82,15 @@ def _combine(directions: jax.Array, number: jax.Array) -> jax.Array:
 
 
 def _table(directions: jax.Array) -> jax.Array:
-    """Points [..., 2^k] of the k directions [..., k]."""
-    table = jnp.zeros((*directions.shape[:-1], 1), dtype=jnp.uint64)
-    for k in range(directions.shape[-1]):
-        table = jnp.concatenate([table, table ^ directions[..., k : k + 1]], axis=-1)
+    """Points [..., 2^k] of the k directions [..., k].
+
+    Doubling a table by concatenation would take fewer operations, but the compiler does it again for every point.
+    """
+    count = directions.shape[-1]
+    number = jnp.arange(1 << count, dtype=jnp.uint64).reshape((1,) * (directions.ndim - 1) + (-1,))
+    table = jnp.zeros((*directions.shape[:-1], 1 << count), dtype=jnp.uint64)
+    for k in range(count):
+        table = table ^ (directions[..., k : k + 1] * ((number >> k) & jnp.uint64(1)))
     return table
 
 
