@@ -12,6 +12,7 @@ import numpy as np
 from .assumptions import Assumptions, either, may_be_on
 from .boundary import x64
 from .config import Config, Number, copy_with, get
+from .cost_parts.known_schedule import known_schedule
 from .cost_parts.own_run import cached, has_steps, own_run, per_rank
 from .cost_parts.run_memory import run_memory
 from .cost_parts.switched_figures import rollout_model
@@ -185,25 +186,34 @@ def read_leaves(config: Config) -> tuple[int, ...]:
     return tuple(place for place, parameter in enumerate(there) if parameter.read_by(config.assumptions))
 
 
-@cache
-def _flat_model(structure: Any) -> tuple[Any, Any, tuple[int, ...]]:
-    """The jitted model of one pytree structure, the structure of what comes out, and the places of the leaves to give.
+# XLA's CPU runtime hands every step of a program to other threads once one array holds 512 bytes, which takes four times as
+# long as the steps of this one
+_AT_MOST = 64
 
-    The vector holds only what the edition reads: a program with twice the inputs takes five times as long to start.
+
+@cache
+def _flat_model(structure: Any) -> tuple[Any, list[Any], list[tuple[int, ...]]]:
+    """The jitted model of one pytree structure; the structure of what comes out, a list that its one trace fills; the
+    places of the leaves to give, in pieces of the length that it wants.
+
+    The vectors hold only what the edition reads.
     """
     count = structure.num_leaves
     read = read_leaves(jax.tree.unflatten(structure, [0.0] * count))
+    pieces = [read[start : start + _AT_MOST] for start in range(0, len(read), _AT_MOST)]
+    shapes: list[Any] = []
 
-    def model(vector: jax.Array) -> Estimate:
+    def flat(vectors: list[jax.Array]) -> list[jax.Array]:
         leaves: list[Any] = [jnp.nan] * count  # so that nothing can read another leaf unnoticed
-        for value, place in zip(vector, read, strict=True):
-            leaves[place] = value
-        return evaluate(jax.tree.unflatten(structure, leaves))
+        for places, vector in zip(pieces, vectors, strict=True):
+            for place, value in zip(places, vector, strict=True):
+                leaves[place] = value
+        found, shape = jax.tree.flatten(evaluate(jax.tree.unflatten(structure, leaves)))
+        shapes[:] = [shape]
+        found = [jnp.asarray(leaf) for leaf in found]
+        return [jnp.stack(found[start : start + _AT_MOST]) for start in range(0, len(found), _AT_MOST)]
 
-    with x64():
-        shape = jax.eval_shape(model, jax.ShapeDtypeStruct((len(read),), np.float64))
-    flat = jax.jit(lambda vector: jnp.stack([jnp.asarray(leaf) for leaf in jax.tree.leaves(model(vector))]))
-    return flat, jax.tree.structure(shape), read
+    return jax.jit(flat), shapes, pieces
 
 
 def estimate(config: Config) -> Estimate:
@@ -220,14 +230,14 @@ def estimate(config: Config) -> Estimate:
 
     The first call of a structure traces and compiles; further ones with other numbers do not.
     """
-    leaves, structure = jax.tree.flatten(checked(config, "estimate"))
-    flat, shape, read = _flat_model(structure)
+    leaves, structure = jax.tree.flatten(known_schedule(checked(config, "estimate")))
+    flat, shapes, pieces = _flat_model(structure)
     try:
-        vector = np.array([leaves[place] for place in read], dtype=np.float64)
+        vectors = [np.array([leaves[place] for place in places], dtype=np.float64) for places in pieces]
     except (TypeError, ValueError):
         raise not_plain(config, "estimate") from None
     with x64():
-        values = np.asarray(flat(vector)).tolist()
-    priced = jax.tree.unflatten(shape, values)
+        values = [value for piece in flat(vectors) for value in np.asarray(piece).tolist()]
+    priced = jax.tree.unflatten(shapes[0], values)
     refuse_overflow(config, priced)
     return copy_with(priced, {"notes": notes_of(config), "run": PricedRun(config)})

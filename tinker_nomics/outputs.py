@@ -16,6 +16,9 @@ from .errors import TinkerNomicsError
 class _Named(eqx.Module):
     """A Module whose numbers can be had by dotted name too: `estimate["tinker.total"]`."""
 
+    # equinox makes a pytree of a method whenever it is looked up, which takes longer than `to_dict` itself
+    __getattribute__ = object.__getattribute__
+
     def __getitem__(self, name: str) -> Any:
         value: Any = self
         for part in name.split("."):

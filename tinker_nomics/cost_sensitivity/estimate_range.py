@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..boundary import x64
-from ..config import Config, copy_with, get, set_paths
+from ..config import Config, copy_with, get
 from ..cost_model import evaluate, read_leaves
-from ..cost_parts.own_run import has_steps
+from ..cost_parts.known_schedule import known_schedule
 from ..declared_ranges import HIGH, LOW, declared_distributions
 from ..notes import notes_of
 from ..one_shot import one_shot
@@ -51,9 +51,7 @@ def estimate_with_range(config: Config) -> Ranged:
 
     The points are a Kronecker sequence on the declared distributions' quantiles, the same for every run.
     """
-    if config.schedule.kind == "auto" and has_steps(config.assumptions):
-        # k is one number here, and the half that it does not choose need not be compiled
-        config = set_paths(config, {"schedule.kind": config.schedule_kind})
+    config = known_schedule(config)
     leaves, structure = jax.tree.flatten(config)
     program, shapes = _program(structure)
     distributions = declared_distributions(config)
