@@ -13,7 +13,7 @@ from ..config import Number
 from .normal import normal_cdf
 
 NORMAL_P99 = 2.3263478740408408  # the standard normal's 99th percentile
-NEWTON_STEPS = 5  # from the start below they reach rounding for every spread up to p99/p50 = 10^4
+NEWTON_STEPS = 4  # the error is then below 1e-7 for every spread up to p99/p50 = 10^4, and one more step follows
 
 
 def log_sigma(p99_over_p50: Number) -> Number:
@@ -36,15 +36,9 @@ def capped_mean(median: Number, sigma: Number, cap: Number) -> Number:
     capped = jnp.isfinite(cap)
     safe = jnp.where(capped, cap, 1.0)
     z = jnp.log(safe / median) / sigma
-    below, above = _cut_normals(z, sigma)
+    below, above = normal_cdf(z - sigma), normal_cdf(-z)
     whole = median * jnp.exp(sigma * sigma / 2)
     return jnp.where(capped, whole * below + safe * above, whole)
-
-
-def _cut_normals(z: Number, sigma: Number) -> tuple[Number, Number]:
-    """Phi(z - sigma) and Phi(-z), in one call: each costs a second of compilation where there are many."""
-    both = normal_cdf(jnp.stack(jnp.broadcast_arrays(z - sigma, -z)))
-    return both[0], both[1]
 
 
 def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
@@ -66,7 +60,8 @@ def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
     log_median = jax.lax.stop_gradient(_log_median(target, bound, sigma))
     median = jnp.exp(log_median)
     whole = median * jnp.exp(sigma * sigma / 2)
-    below, above = _cut_normals(jnp.log(bound / median) / sigma, sigma)
+    z = jnp.log(bound / median) / sigma
+    below, above = normal_cdf(z - sigma), normal_cdf(-z)
     slope = jax.lax.stop_gradient(whole * below)  # d capped_mean / d ln(median)
     enough = slope > 1e-9 * jax.lax.stop_gradient(bound)
     step = (whole * below + bound * above - target) / jnp.where(enough, slope, 1.0)
@@ -89,7 +84,7 @@ def _log_median(mean: Number, cap: Number, sigma: Number) -> Number:
     start = jnp.where(bent > tail, bent, tail) + sigma / 2
 
     def closer(_: int, z: Number) -> Number:
-        below, above = _cut_normals(z, sigma)
+        below, above = normal_cdf(z - sigma), normal_cdf(-z)
         long = jnp.exp(sigma * sigma / 2 - z * sigma) * below
         found, rest = long + above, (1 - above) - long
         rest = jnp.where(rest > 1e-300, rest, 1e-300)
