@@ -163,3 +163,32 @@ def test_progress_of_another_run_is_refused(whole, tmp_path):
 def test_differences_are_named():
     a, b = {"x": 1, "y": {"z": [1], "w": 2}}, {"x": 1, "y": {"z": [2], "w": 2}, "v": None, "u": 3}
     assert differences(a, b) == ["u = null against 3", "y.z = [1] against [2]"]
+    long, other = list(range(40)), [*range(30), 3, *range(31, 40)]
+    assert differences({"x": {"y": long}}, {"x": {"y": other}}) == ["x.y[30] = 30 against 3"]
+    assert differences({"x": long}, {"x": long[1:]}) == ["x has 40 values against 39"]
+
+
+def test_progress_of_another_number_of_processes_is_not_lost_unnoticed(whole, tmp_path):
+    states = read_states(whole).states(LIKE)
+    path = tmp_path / "run.npz"
+    shares = {count: tmp_path / f"run.0-of-{count}.npz" for count in (2, 3)}
+    write_states(shares[2], states, {"seed": 0}, (0, 4, 8), 1.0)
+    for resumed, count in ((path, 1), (shares[3], 3)):
+        with pytest.raises(StateFileError, match=rf"run.0-of-2.npz keeps .* of 2 processes, and this run has {count}"):
+            ProgressFile(resumed, {"seed": 0}, LIKE, resume=True).begin(range(8))
+    # of the same number of processes one may have died before it wrote anything
+    assert ProgressFile(tmp_path / "run.1-of-2.npz", {"seed": 0}, LIKE, resume=True).begin(range(8)) is None
+    shares[2].unlink()
+    write_states(path, states, {"seed": 0}, (0, 4, 8), 1.0)
+    with pytest.raises(StateFileError, match=r"run.npz keeps the progress of 1 process, and this run has 3"):
+        ProgressFile(shares[3], {"seed": 0}, LIKE, resume=True).begin(range(8))
+    write_states(path, states, {"seed": 0}, (0, 8, 8), 1.0, force=True)  # a finished one is done anew
+    assert ProgressFile(shares[3], {"seed": 0}, LIKE, resume=True).begin(range(8)) is None
+
+
+def test_a_file_of_another_kind_says_what_it_holds(whole, tmp_path):
+    path = write_states(
+        tmp_path / "grid.npz", read_states(whole).states(LIKE), {"kind": "grid-reduction"}, (0, 1, 8), 1.0
+    )
+    with pytest.raises(StateFileError, match="holds a reduced sweep, which this run cannot go on from"):
+        ProgressFile(path, {"kind": "monte-carlo"}, LIKE, resume=True).begin(range(8))

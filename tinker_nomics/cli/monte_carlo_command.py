@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
-from .scale_arguments import add_scale_arguments, place_of, progress_of, standard_output_aside
+from .scale_arguments import add_scale_arguments, place_of, progress_of, shared, standard_output_aside
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def run(args: argparse.Namespace) -> int:
     budget = None if args.budget is None else parse_quantity(args.budget, "USD")
     check_files(args)
     place = place_of(args)
-    with standard_output_aside(place is not None):
-        if place is not None:
-            from ..cost_distribution.processes import join
-
-            join(place)
+    with standard_output_aside(place is not None), shared(place, args.out is not None):
         config = config_from(args)
         result = _sampled(args, config, samples, seed, replicates, budget)
     if place is None or place.process_id == 0:

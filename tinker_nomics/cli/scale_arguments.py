@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..errors import TinkerNomicsError
+
 if TYPE_CHECKING:
     from ..cost_distribution.processes import Membership
 
@@ -50,6 +52,37 @@ def place_of(args: argparse.Namespace) -> Membership | None:
     if args.chunks is not None and given == (None, None, None):
         return None
     return membership(*given)
+
+
+@contextmanager
+def shared(place: Membership | None, kept: bool) -> Iterator[None]:
+    """Join the other processes of the run, where there are any. Whatever then goes wrong is told and ends this process
+    at once: one that left in good order would first wait minutes for the others, who in turn wait for it.
+
+    Args:
+        place: as `place_of` says.
+        kept: whether progress is kept in files.
+    """
+    if place is None:
+        yield
+        return
+    from jax.errors import JaxRuntimeError
+
+    from ..cost_distribution.processes import join, leave
+
+    join(place)
+    try:
+        yield
+    except JaxRuntimeError as error:
+        again = " with --resume: what was done is kept" if kept else ""
+        text = str(error).partition("\n")[0][:200]
+        leave(
+            place,
+            f"process {place.process_id} of {place.processes} lost another one, which stopped or cannot be reached "
+            f"({text}); its own message says why. Start all of them again{again}",
+        )
+    except (TinkerNomicsError, OSError) as error:
+        leave(place, f"process {place.process_id} of {place.processes}: {error}")
 
 
 @contextmanager

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from ..errors import TinkerNomicsError
 
 _PORT, _PORTS = 61000, 4096
+_LINGER = 5.0  # seconds in which the others notice that the first process is gone, before their coordinator is
 
 
 class Membership(NamedTuple):
@@ -101,3 +104,19 @@ def join(place: Membership) -> None:
         raise TinkerNomicsError(
             f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: {error}"
         ) from error
+
+
+def leave(place: Membership, message: str) -> NoReturn:
+    """Tell what went wrong and end this process now, with status 2, so that the others of the run notice.
+
+    They notice by the connections that are closed. The first process closes these and stays a little longer, since it
+    coordinates: without a coordinator JAX ends the others with a stack trace in the place of their message.
+    """
+    from jax.extend.backend import clear_backends
+
+    print(f"tinker-nomics: error: {message}", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    if place.process_id == 0 and place.processes > 1:
+        clear_backends()
+        time.sleep(_LINGER)
+    os._exit(2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +11,29 @@ from typing import Any
 
 from ..files import OutputExistsError, refuse_existing
 from .state_files import StateFileError, differences, read_states, write_states
+
+_SHARE = re.compile(r"\.\d+-of-(\d+)$")
+
+
+def _processes(path: Path) -> int:
+    """How many processes share the run that a file keeps the progress of, by its name."""
+    found = _SHARE.search(path.stem)
+    return 1 if found is None else int(found[1])
+
+
+def _refuse_other_shares(path: Path) -> None:
+    """Refuse to begin anew where another number of processes has begun: what it did would be lost unnoticed."""
+    stem, count = _SHARE.sub("", path.stem), _processes(path)
+    whole = path.with_name(stem + path.suffix)
+    begun = [(whole, 1)] if count > 1 and whole.exists() and not read_states(whole).complete else []
+    for other in sorted(path.absolute().parent.glob(f"{glob.escape(stem)}.*{glob.escape(path.suffix)}")):
+        if _SHARE.sub("", other.stem) == stem and _processes(other) not in (1, count):
+            begun.append((other, _processes(other)))
+    for other, of in begun:
+        raise StateFileError(
+            f"{other} keeps the progress of {of} process{'es' * (of > 1)}, and this run has {count}: start {of} to go "
+            "on from it, or remove it to begin anew"
+        )
 
 
 class ProgressFile:
@@ -54,6 +79,8 @@ class ProgressFile:
         if not self.path.exists() or not self.resume:
             if self.path.exists() and not self.force:
                 raise OutputExistsError(f"{self.path} exists; give --resume to go on from it, or another name")
+            if self.resume:
+                _refuse_other_shares(self.path)
             return None
         kept = read_states(self.path)
         if kept.about.get("kind") != self.about.get("kind"):
