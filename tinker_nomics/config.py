@@ -176,6 +176,12 @@ class Provenance:
     labels: Mapping[str, str] = field(default_factory=dict)
     overridden: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    restated: tuple[str, ...] = ()  # of the overridden ones, those given as the rows give them anyway
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The overridden parameters whose values differ from what the rows give."""
+        return tuple(path for path in self.overridden if path not in self.restated)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Provenance)
@@ -299,12 +305,18 @@ def replace(config: Config, values: Mapping[str, Any]) -> Config:
     problems += [problem for problem in problems_of(changed) if problem.path not in {p.path for p in problems}]
     if problems:
         raise ConfigError(problems)
-    # a value set back to what the catalog gave is no override; only the paths that were set matter here
-    overridden = dict.fromkeys((*config.provenance.overridden, *(path for path in parsed if path in registry())))
-    provenance = Provenance(
-        config.provenance.choices, config.provenance.labels, tuple(overridden), config.provenance.notes
-    )
+    before = config.provenance
+    given = [path for path in parsed if path in registry()]
+    same = [path for path in given if path not in before.changed and _equal(parsed[path], get(config, path))]
+    kept = [path for path in before.restated if path not in given]
+    overridden = tuple(dict.fromkeys((*before.overridden, *given)))
+    provenance = Provenance(before.choices, before.labels, overridden, before.notes, (*kept, *same))
     return copy_with(changed, {"provenance": provenance})
+
+
+def _equal(new: Any, old: Any) -> bool:
+    """Whether two plain values are the same; arrays never are."""
+    return not is_array(new) and not is_array(old) and new == old
 
 
 def is_array(value: Any) -> bool:

@@ -12,6 +12,7 @@ from .errors import TinkerNomicsError, listed, shown
 from .parameters import DeclaredRange, Parameter, canonical_path, registry
 from .uncertainty import Distribution, LogNormal, Normal, Triangular, Truncated, Uniform
 from .uncertainty.distribution_base import Z90
+from .unread import used
 
 _RARE = 1e-9
 LOW, HIGH = 0.1, 0.9  # the quantiles between which every bar of a tornado runs
@@ -81,7 +82,7 @@ def declared_distributions(config: Config, given: Mapping[str, Distribution] | N
     """
     found: dict[str, Distribution] = {}
     for path, parameter in registry().items():
-        if parameter.role != "uncertainty" or get(config, path) is None or not parameter.read_by(config.assumptions):
+        if parameter.role != "uncertainty" or get(config, path) is None or not used(config, path):
             continue
         for declared in parameter.ranges:
             condition = declared.condition
@@ -144,7 +145,7 @@ def spans(
     undeclared = []
     for path, parameter in registry().items():
         value = get(config, path)
-        if path in found or value is None or not parameter.read_by(config.assumptions):
+        if path in found or value is None or not used(config, path):
             continue
         if parameter.role == "lever":
             span = lever_span(parameter, value)

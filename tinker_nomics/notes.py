@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .config import Config
+from .unread import unread_notes
 
 
 def _long_tail_note(config: Config) -> list[str]:
@@ -27,6 +28,7 @@ def notes_of(config: Config) -> tuple[str, ...]:
             f"{provenance.choices.get('model', 'this model')} has other layers too"
         )
     notes += _long_tail_note(config)
-    if provenance.overridden:
-        notes.append("overridden: " + ", ".join(provenance.overridden))
+    if provenance.changed:
+        notes.append("overridden: " + ", ".join(provenance.changed))
+    notes += unread_notes(config)
     return tuple(notes)

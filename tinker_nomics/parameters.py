@@ -30,6 +30,14 @@ class Condition:
         """Whether `value`, the value at `path`, meets the condition; an absent value does not."""
         return value is not None and self.low <= value <= self.high and self.above < value < self.below
 
+    @property
+    def in_words(self) -> str:
+        """What the value has to be: "0", "above 0"."""
+        if self.low == self.high:
+            return f"{self.low:g}"
+        ends = ((self.low, "at least"), (self.above, "above"), (self.high, "at most"), (self.below, "below"))
+        return " and ".join(f"{words} {end:g}" for end, words in ends if math.isfinite(end))
+
 
 @dataclass(frozen=True)
 class DeclaredRange:
@@ -57,7 +65,11 @@ class Parameter:
         ranges: the declared ranges, each with its source.
         switches: the assumptions that read it; empty where every edition does.
         absent: what it means, in words, where it is not given; empty where its switches cannot do without.
-        unless: the assumption under which another parameter takes its place; empty for none.
+        unless: the assumptions that, all on, leave no formula to read it; empty for none.
+        instead: the parameters that take its place where it is not read.
+        schedules: the kinds of schedule that read it; empty where all do.
+        training: the kind of training that reads it, "lora" or "full"; empty where both do.
+        needs: the value of another parameter without which it is not read; None for none.
     """
 
     path: str
@@ -75,11 +87,15 @@ class Parameter:
     ranges: tuple[DeclaredRange, ...]
     switches: tuple[str, ...] = ()
     absent: str = ""
-    unless: str = ""
+    unless: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
+    training: str = ""
+    needs: Condition | None = None
 
     def read_by(self, assumptions: Any) -> bool:
-        """Whether an edition's formulas read it: one of its switches may be on, and none that replaces it is."""
-        if self.unless and getattr(assumptions, self.unless) is True:
+        """Whether an edition's formulas read it: one of its switches may be on, or one that replaces it off."""
+        if self.unless and all(getattr(assumptions, name) is True for name in self.unless):
             return False
         return not self.switches or any(getattr(assumptions, name) is not False for name in self.switches)
 
@@ -140,7 +156,11 @@ def _parameter(path: str, row: dict) -> Parameter:
         ranges=tuple(_range(entry, row.get("fitted")) for entry in row.get("ranges", ())),
         switches=tuple(row.get("switches", ())),
         absent=row.get("absent", ""),
-        unless=row.get("unless", ""),
+        unless=tuple(row.get("unless", ())),
+        instead=tuple(row.get("instead", ())),
+        schedules=tuple(row.get("schedules", ())),
+        training=row.get("training", ""),
+        needs=Condition(**row["needs"]) if "needs" in row else None,
     )
 
 

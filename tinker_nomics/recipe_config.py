@@ -135,12 +135,14 @@ def from_recipe(
     _chip(gathering, DEFAULT_CHIP if chip is None else chip, gpus, date, provider)
     _sandbox(gathering, ((row.sandbox if row else None) or "none") if sandbox is None else sandbox)
     gathering.choices |= {"recipe": row.name if row else None}
+    restated = tuple(path for path, value in gathering.overrides.items() if value == gathering.values.get(path))
     gathering.values.update(gathering.overrides)
     return _assemble(
         gathering,
         Assumptions.parse(assumptions),
         static.get("schedule.kind", schedule),
         static.get("lora.training", training),
+        restated,
     )
 
 
@@ -276,7 +278,9 @@ def _sandbox(gathering: _Gathering, name: str) -> None:
         gathering.add(row.values, row.source)
 
 
-def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, training: str) -> Config:
+def _assemble(
+    gathering: _Gathering, assumptions: Assumptions, schedule: str, training: str, restated: tuple[str, ...]
+) -> Config:
     values = gathering.values
 
     def part(cls: type, prefix: str, **more: Any) -> Any:
@@ -284,7 +288,11 @@ def _assemble(gathering: _Gathering, assumptions: Assumptions, schedule: str, tr
         return cls(**fields, **more)
 
     provenance = Provenance(
-        gathering.choices, gathering.labels, tuple(gathering.overrides), tuple(dict.fromkeys(gathering.notes))
+        gathering.choices,
+        gathering.labels,
+        tuple(gathering.overrides),
+        tuple(dict.fromkeys(gathering.notes)),
+        restated,
     )
     config = Config(
         workload=part(Workload, "workload"),

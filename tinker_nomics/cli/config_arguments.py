@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..editions import DEFAULT_EDITION
@@ -64,7 +65,20 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def config_from(args: argparse.Namespace) -> Config:
-    """The Config that the flags describe; raises one error that lists all that is wrong."""
+    """The Config that the flags describe; raises one error that lists all that is wrong.
+
+    What the run gives and nothing in it reads is told on standard error; an explanation reads both editions.
+    """
+    config = _config_from(args)
+    if not getattr(args, "explain", False):
+        from ..unread import unread_notes
+
+        for note in unread_notes(config):
+            print(f"tinker-nomics: note: {note}", file=sys.stderr)
+    return config
+
+
+def _config_from(args: argparse.Namespace) -> Config:
     overrides = _overrides(args)
     choices = {name: getattr(args, name) for name in _CHOICES if getattr(args, name) is not None}
     named = choices | {"config": args.config}

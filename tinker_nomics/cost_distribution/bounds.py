@@ -9,6 +9,7 @@ from ..config import Config, get, problems_of, set_paths
 from ..errors import ConfigError, Problem
 from ..parameters import Parameter, registry
 from ..uncertainty import Distribution
+from ..unread import why_unread
 
 RARE = 1e-9  # probability outside a parameter's bounds that is let pass
 
@@ -20,7 +21,8 @@ def refuse_out_of_bounds(
     quantiles: tuple[float, float] = (RARE, 1 - RARE),
     absent: bool = True,
 ) -> None:
-    """Refuse distributions that give values which the parameter, alone or with the rest, may not have.
+    """Refuse distributions of what the run does not read, and of values that a parameter, alone or with the rest, may
+    not have.
 
     Args:
         config: what everything else is taken from.
@@ -35,6 +37,10 @@ def refuse_out_of_bounds(
     problems: dict[str, Problem] = {}
     for path, distribution in distributions.items():
         parameter = registry()[path]
+        why = why_unread(config, path, distributions)
+        if why is not None:
+            problems[path] = Problem(path, distribution.describe(), f"varying it changes nothing: {why}")
+            continue
         if not absent and get(config, path) is None:
             problems[path] = Problem(path, None, "this run has no value to vary", f"Give {parameter.flag} one first.")
             continue

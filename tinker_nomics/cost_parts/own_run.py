@@ -266,7 +266,8 @@ def _step_margins(
     if config.model.window is not None and may_be_on(switches.kv_bytes):
         # a sweep over models has rows without a window: they are far from it
         margins["window"] = jnp.where(jnp.isfinite(model.window), model.window, 1e15) - end
-    if config.workload.max_completion_tokens is not None and may_be_on(switches.long_tail):
+    tailed = may_be_on(switches.long_tail) and config.schedule.kind != "partial"
+    if config.workload.max_completion_tokens is not None and tailed:
         margins["cap"] = config.workload.max_completion_tokens * tokens.effective_turns(config.workload) - step.mean
     if may_be_on(switches.mfu_surface):
         share = jnp.where(config.model.experts > 0, trainer.mfu_moe, trainer.mfu_dense)

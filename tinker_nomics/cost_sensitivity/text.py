@@ -12,6 +12,7 @@ from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
 from ..totals_text import headline
+from ..unread import unread_notes
 from .branch_words import side_in_words
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _headline(report: SensitivityReport) -> str:
     verdict = (
         f"{cheaper} by {show(abs(out['difference.total']), 'USD')}" if out["difference.total"] else "both cost the same"
     )
-    lines = [first, stand, verdict]
+    lines = [first, stand, verdict, *unread_notes(report.config)]
     return "\n".join(map(_wrapped, lines))
 
 

@@ -11,9 +11,8 @@ from ..parameters import registry
 if TYPE_CHECKING:
     from ..config import Config
 
-# figures that every edition knows and only a switch needs: path -> switch
-_NEEDED_BESIDES = {"model.kv_bytes_per_token": "kv_bytes", "model.lora_parameters_per_rank": "lora_parameters"}
-_OF_LORA = ("model.lora_parameters_per_rank", "model.lora_used_per_rank")
+# figures that several switches read and one of them cannot do without: path -> that one
+_NEEDED_BY = {"model.lora_parameters_per_rank": ("lora_parameters",)}
 
 
 def switch_problems(config: Config, sound: bool = True) -> list[Problem]:
@@ -49,15 +48,17 @@ def _needed(config: Config) -> Iterator[tuple[str, str]]:
     """(path, the switch that asks for it) of every figure that the configuration cannot do without."""
     assumptions = config.assumptions
     for path, parameter in registry().items():
-        if path in _OF_LORA and config.lora.training != "lora":
+        if not parameter.optional or parameter.absent:
+            continue  # a missing one that is not optional is said with the bounds
+        if parameter.training and config.lora.training != parameter.training:
             continue
-        on = [switch for switch in parameter.switches if getattr(assumptions, switch) is True]
-        if path in _NEEDED_BESIDES and getattr(assumptions, _NEEDED_BESIDES[path]) is True:
-            on = [_NEEDED_BESIDES[path]]
-        if on and not parameter.absent:
+        asking = _NEEDED_BY.get(path, parameter.switches)
+        on = [switch for switch in asking if getattr(assumptions, switch) is True]
+        off = [switch for switch in parameter.unless if getattr(assumptions, switch) is False]
+        if on:
             yield path, on[0]
-        elif parameter.unless and parameter.optional and getattr(assumptions, parameter.unless) is False:
-            yield path, parameter.unless
+        elif off:
+            yield path, off[0]
     if config.schedule.kind == "stream_minibatch" and assumptions.stream_minibatch is True:
         yield "schedule.minibatches", "stream_minibatch"
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from ..assumptions import either
+from ..assumptions import either, may_be_on
 from ..config import Number
 from .figures import ClusterFigures, ModelFigures
 from .lengths import median_from_mean
@@ -187,7 +187,8 @@ def step_times(
     side = rollout - train - fixed
     longer = jnp.where(side >= 0, rollout, train + fixed)
     total = either(switches.stream_minibatch, lambda: longer, lambda: hidden + fixed) + sync
-    return StepTimes(decode, prefill, tail, train, fixed, sync, 1.0, total, {"hidden": margin, "longer_side": side})
+    margins = {"longer_side": side} | ({"hidden": margin} if may_be_on(switches.stream_minibatch) else {})
+    return StepTimes(decode, prefill, tail, train, fixed, sync, 1.0, total, margins)
 
 
 def _asynchronous(

@@ -12,6 +12,7 @@ from ..config import Config, get, problems_of, set_paths
 from ..errors import ConfigError, Problem, TinkerNomicsError
 from ..parameters import registry
 from ..recipe_config import from_recipe
+from ..unread import why_unread
 from .axes import CHOICES, KINDS, Axes, parse_axes
 
 # which figures the choices decide, and by which choices together each does
@@ -35,11 +36,12 @@ def varied_leaves(config: Config, axes: Axes) -> dict[str, np.ndarray]:
     that no formula refuses to go without, is NaN.
 
     Raises:
-        ConfigError: every combination of choices that the catalog refuses, at once.
+        ConfigError: every axis that no formula of the run reads, and every combination of choices that the catalog
+            refuses, at once.
     """
     leaves = {path: axes.spread(path) for path in axes.values if path in registry()}
     kept = {*leaves, *config.provenance.overridden}
-    problems: dict[str, Problem] = {}
+    problems = _unread(config, axes)
     for prefix, choices in _DECIDED.items():
         names = [name for name in choices if name in axes.values]
         paths = [path for path in registry() if path.startswith(prefix) and path not in kept]
@@ -48,6 +50,18 @@ def varied_leaves(config: Config, axes: Axes) -> dict[str, np.ndarray]:
     if problems:
         raise ConfigError(problems.values(), "this sweep")
     return leaves
+
+
+def _unread(config: Config, axes: Axes) -> dict[str, Problem]:
+    """A problem for every axis along which nothing would change; the columns of a zip are a table, and may be idle."""
+    if axes.zipped:
+        return {}
+    why = {path: why_unread(config, path, axes.values) for path in axes.values if path in registry()}
+    return {
+        path: Problem(path, "this axis", f"nothing changes along it: {reason}")
+        for path, reason in why.items()
+        if reason is not None
+    }
 
 
 def with_choices(error: ConfigError, config: Config, given: Mapping[str, Any], mode: str) -> ConfigError:
