@@ -94,20 +94,28 @@ def on_each_device(mesh: Mesh, function: Any, common: tuple[Any, ...], own: tupl
 
 
 def placed(mesh: Mesh, states: list[Any]) -> Any:
-    """One state per device (NumPy leaves) as arrays whose first axis lies over the devices of this process."""
-    sharding = NamedSharding(mesh, PartitionSpec(mesh.axis_names[0]))
-    return jax.tree_util.tree_map(lambda *leaves: jax.device_put(np.stack(leaves), sharding), *states)
+    """One state per device as arrays whose first axis lies over the devices of this process; nothing is stacked on the
+    way, which would take all of them once more."""
+    sharding, devices = NamedSharding(mesh, PartitionSpec(mesh.axis_names[0])), list(mesh.devices.flat)
+
+    def joined(*leaves: Any) -> jax.Array:
+        shards = [jax.device_put(leaf[None], device) for leaf, device in zip(leaves, devices, strict=True)]
+        return jax.make_array_from_single_device_arrays((len(devices), *leaves[0].shape), sharding, shards)
+
+    return jax.tree_util.tree_map(joined, *states)
 
 
-@jax.jit
-def folded(reducers: dict[str, Reducer], states: dict[str, Any]) -> dict[str, Any]:
-    """States of several devices (first axis), merged stratum by stratum (second axis) (traced)."""
-    count = jax.tree_util.tree_leaves(states)[0].shape[0]
+def taken_apart(states: Any) -> list[Any]:
+    """What `placed` put together: the state of each device, lying there, with a first axis of one."""
 
-    def add(index: jax.Array, total: dict[str, Any]) -> dict[str, Any]:
-        return pairwise_merge(reducers, total, jax.tree_util.tree_map(lambda leaf: leaf[index], states))
+    def of_device(index: int) -> Any:
+        def own(leaf: jax.Array) -> jax.Array:
+            (shard,) = (shard for shard in leaf.addressable_shards if shard.index[0].start in (index, None))
+            return shard.data
 
-    return jax.lax.fori_loop(1, count, add, jax.tree_util.tree_map(lambda leaf: leaf[0], states))
+        return jax.tree_util.tree_map(own, states)
+
+    return [of_device(index) for index in range(jax.tree_util.tree_leaves(states)[0].shape[0])]
 
 
 def pairwise_merge(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,13 +20,13 @@ from .devices import (
     Layout,
     across_processes,
     bounds,
-    folded,
     layout_of,
     on_each_device,
     pairwise_merge,
     placed,
     refuse_different,
     share,
+    taken_apart,
     thread_count,
 )
 from .host_memory import give_back_memory
@@ -186,9 +186,8 @@ class _Worker:
         self._pool = ThreadPoolExecutor(max(1, self._threads - 1))  # threads start when first used
         self._begun = False
         if layout.count > 1:
-            blank = _fetched(fresh)
-            given = blank if states is None else dict(states)
-            self.states = placed(layout.local, [given] + [blank] * (layout.count - 1))
+            given = fresh if states is None else dict(states)
+            self.states = placed(layout.local, [given] + [fresh] * (layout.count - 1))
             return
         self.states = [fresh if states is None else jax.tree_util.tree_map(jnp.array, dict(states))]
 
@@ -225,7 +224,11 @@ class _Worker:
     def fetch(self) -> dict[str, Any]:
         """The states of all devices or threads together, as NumPy arrays."""
         if self.layout.count > 1:
-            return _fetched(folded(self.run[2], self.states))
+            home, (first, *rest) = self.layout.local.devices.flat[0], taken_apart(self.states)
+            whole = jax.tree_util.tree_map(lambda leaf: leaf[0], first)
+            for other in rest:
+                whole = _merged_shard(self.run[2], whole, jax.device_put(other, home))
+            return _viewed(whole)
         if len(self.states) == 1:
             return _fetched(self.states[0])
         whole = self.states[0]
@@ -391,3 +394,8 @@ def merge_runs(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping
 
 
 _merged_pair = jax.jit(pairwise_merge)
+
+
+@jax.jit
+def _merged_shard(reducers: dict[str, Reducer], whole: dict[str, Any], shard: dict[str, Any]) -> dict[str, Any]:
+    return pairwise_merge(reducers, whole, jax.tree_util.tree_map(lambda leaf: leaf[0], shard))
