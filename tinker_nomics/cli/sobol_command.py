@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
     use_compilation_cache()
     from ..cost_distribution.bounds import refuse_out_of_bounds
+    from ..cost_parts.known_schedule import known_schedule
     from ..report_outputs import OUTPUTS, check_output, report_outputs
     from ..totals_text import standing
     from ..uncertainty import sobol_indices
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         samples=whole_from("--samples", args.samples),
         replicates=whole_from("--replicates", args.replicates),
         seed=whole_from("--seed", args.seed),
-        base=config,
+        base=known_schedule(config, distributions),
         outputs=outputs,
     )
     if args.plot is not None:  # before anything is printed: who reads the first lines only still gets the picture

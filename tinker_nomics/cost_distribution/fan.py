@@ -13,6 +13,7 @@ import numpy as np
 
 from ..config import Config, set_paths
 from ..cost_model import evaluate
+from ..cost_parts.known_schedule import known_schedule
 from ..declared_ranges import declared_distributions
 from ..errors import TinkerNomicsError, listed
 from ..outputs import UNITS, by_path
@@ -135,7 +136,7 @@ def cost_fan(
     total = config.workload.steps
     steps = np.unique(np.round(np.linspace(1.0, total, min(points, max(1, int(total))))))
     means = None if path is None else np.cumsum(path)[steps.astype(int) - 1] / steps
-    leaves, structure = jax.tree_util.tree_flatten(config)
+    leaves, structure = jax.tree_util.tree_flatten(known_schedule(config, given))
     model = _UpToStep(np.array(leaves, np.float64), steps / total, means, structure, output)
     log2 = max(0, int(np.ceil(np.log2(samples))))
     sample = SobolPoints(len(given), log2, 1, seed, min(log2, 13))

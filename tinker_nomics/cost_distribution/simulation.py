@@ -13,6 +13,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from ..config import Config, set_paths
+from ..cost_parts.known_schedule import known_schedule
 from ..declared_ranges import check_distributions, declared_distributions
 from ..errors import TinkerNomicsError
 from ..outputs import UNITS
@@ -97,6 +98,7 @@ def monte_carlo(
     counted = tuple(dict.fromkeys((*_budget_events(followed, budget), OWN_CHEAPER, *events)))
     # an absent figure that is uncertain needs a leaf to be put in the place of
     base = set_paths(config, {name: float(distribution.median) for name, distribution in given.items()})
+    base = known_schedule(base, given)
     planned = plan(
         every_output,
         given,

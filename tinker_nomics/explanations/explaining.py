@@ -16,6 +16,7 @@ from ..assumptions import SWITCHES, Assumptions
 from ..boundary import x64
 from ..config import Config, copy_with, problems_of
 from ..cost_model import evaluate
+from ..cost_parts.known_schedule import known_schedule
 from ..cost_sensitivity.estimate_range import Ranged, estimate_with_range
 from ..errors import ConfigError
 from ..notes import notes_of
@@ -187,7 +188,8 @@ def _totals(config: Config, free: tuple[str, ...]) -> np.ndarray:
     count = len(free)
     numbers = np.arange(2**count)
     on = (numbers[:, None] >> np.arange(count)) & 1 > 0
-    leaves, structure = jax.tree.flatten(config)
+    everything = copy_with(config, {"assumptions": Assumptions.parse("revised")})
+    leaves, structure = jax.tree.flatten(known_schedule(everything))
     program = _program(structure, free)
     with x64():
         return np.asarray(program(np.array(leaves, dtype=np.float64), on))
