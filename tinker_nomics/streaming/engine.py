@@ -180,6 +180,7 @@ class _Worker:
     """
 
     def __init__(self, layout: Layout, points: Points, model: ModelFunction, reducers: dict[str, Reducer], states: Any):
+        give_back_memory()  # of a run before this one
         self.layout, self.run = layout, (points, model, reducers)
         fresh = _initial(points, model, reducers, points.strata)
         self._threads = 1 if layout.count > 1 else thread_count(layout.local, fresh)
