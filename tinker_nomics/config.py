@@ -354,7 +354,16 @@ def problems_of(config: Config) -> list[Problem]:
     from .explanations.switch_checks import switch_problems
 
     problems += _sandbox_problems(config) + _model_problems(config)
+    if problems and all(problem.value is None for problem in problems):
+        # what is missing may make a run larger and never smaller: what does not fit without it does not fit
+        return problems + switch_problems(_least(config, problems), sound=True)
     return problems + switch_problems(config, sound=not problems)
+
+
+def _least(config: Config, missing: list[Problem]) -> Config:
+    """`config` with the smallest allowed whole number for each required parameter that is missing."""
+    rows = ((problem.path, registry().get(problem.path)) for problem in missing)
+    return set_paths(config, {path: max(1.0, row.low) for path, row in rows if row is not None and not row.optional})
 
 
 def _sandbox_problems(config: Config) -> list[Problem]:

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+from .catalog import recipes
 from .config import Config
+from .formulas.tokens import effective_turns, output_tokens_per_turn
+from .formulas.trained_tokens import sequence_tokens
 from .unread import unread_notes
+
+
+def ends_at_cap(config: Config) -> bool:
+    """Whether every rollout is taken to be equally long, because the mean over the run is at the cap or above it."""
+    most, work = config.workload.max_completion_tokens, config.workload
+    return most is not None and not output_tokens_per_turn(work) < most
 
 
 def _long_tail_note(config: Config) -> list[str]:
     """Say so where lengths have no tail because their mean is a cap."""
-    most, mean = config.workload.max_completion_tokens, config.workload.completion_tokens
-    if config.assumptions.long_tail is not True or most is None or mean < most:
+    if config.assumptions.long_tail is not True or not ends_at_cap(config):
         return []
+    work = config.workload
+    most = work.max_completion_tokens
+    if work.completion_tokens >= most:
+        what = "completion_tokens is at its cap"
+    else:
+        what = (
+            f"completion_tokens = {work.completion_tokens:g}, growing x{work.length_growth:g}, is "
+            f"{output_tokens_per_turn(work):,.0f} in the mean of the run, at its cap of {most:,.0f} or above"
+        )
     return [
-        "completion_tokens is at its cap, so every rollout is taken to run that long, and none longer: a mean below "
-        "the cap brings the long tail in"
+        f"{what}, so every rollout is taken to run that long, and none longer: a mean below the cap brings the long "
+        "tail in"
     ]
+
+
+def trajectory_notes(config: Config) -> list[str]:
+    """Say by how much the mean rollout is longer than the recipe lets one be."""
+    name = config.provenance.choices.get("recipe")
+    most = next((row.trajectory_tokens for row in recipes() if row.name == name), None)
+    mean = sequence_tokens(config.workload)
+    if most is None or not mean > most:
+        return []
+    work = config.workload
+    return [
+        f"{name} ends a trajectory at {most:,.0f} tokens, and the mean one here has {mean:,.0f} (prompt "
+        f"{work.prompt_tokens:,.0f}, {effective_turns(work):,.3g} turns of {output_tokens_per_turn(work):,.0f} written "
+        f"and {work.observation_tokens:,.0f} read): the estimate is of {mean / most:.2f} times the longest that the "
+        "recipe allows; give fewer --workload.turns or --workload.completion-tokens"
+    ]
+
+
+def warnings_of(config: Config) -> list[str]:
+    """What a user should know before believing a number: what exceeds the recipe, and what is given and not read."""
+    return trajectory_notes(config) + unread_notes(config)
 
 
 def notes_of(config: Config) -> tuple[str, ...]:
@@ -30,5 +68,5 @@ def notes_of(config: Config) -> tuple[str, ...]:
     notes += _long_tail_note(config)
     if provenance.changed:
         notes.append("overridden: " + ", ".join(provenance.changed))
-    notes += unread_notes(config)
+    notes += warnings_of(config)
     return tuple(notes)

@@ -45,7 +45,17 @@ def _problems(config: Config) -> list[Problem]:
             )
         ]
     width = float(engine.tensor_parallel or least)
-    pool = gpus * float(config.schedule.rollout_share or 1) if split else gpus
+    need = math.ceil(_trainer_bytes(config) / chip.memory_bytes)
+    share = config.schedule.rollout_share if split else None
+    if not split:
+        asked = max(width, need)
+    elif share:
+        asked = math.ceil(max(width / share, need / (1 - share)))
+    else:
+        asked = width + need
+    sides = f"the engine takes {width:g}, the trainer {need}" + (", side by side" if split else "")
+    more = f"Take --gpus {asked:g} or more ({sides}), another chip, or {without('itemised_memory')}."
+    pool = gpus * float(share or 1)
     fits = (room - weights / width) * min(width, heads) / cache
     if fits < 1:
         return [
@@ -63,7 +73,7 @@ def _problems(config: Config) -> list[Problem]:
                 gpus,
                 f"the weights do not fit: {size} take {width:g} GPUs of "
                 f"{show(chip.memory_bytes, 'B')}, and there are {pool:g} for rollouts",
-                hint,
+                more,
             )
         ]
     if engine.sequences is not None and engine.sequences > fits:
@@ -76,16 +86,15 @@ def _problems(config: Config) -> list[Problem]:
                 f"Give {math.floor(fits)} or fewer, or leave it out.",
             )
         ]
-    need = math.ceil(_trainer_bytes(config) / chip.memory_bytes)
-    left = gpus * (1 - float(config.schedule.rollout_share)) if split and config.schedule.rollout_share else gpus
-    left = gpus - width if split and not config.schedule.rollout_share else left
+    left = gpus * (1 - float(share)) if share else gpus - width if split else gpus
     if need > left:
         return [
             Problem(
                 "cluster.gpus",
                 gpus,
-                f"the trainer does not fit: it needs {need} GPUs of {show(chip.memory_bytes, 'B')}, and has {left:g}",
-                hint,
+                f"the trainer does not fit: it needs {need} GPUs of {show(chip.memory_bytes, 'B')}, and has {left:g}"
+                + (f" of {gpus:g}, beside {gpus - left:g} for rollouts" if split else ""),
+                more,
             )
         ]
     return []

@@ -66,7 +66,7 @@ class _Gathering:
             else:
                 flags = listed(registry()[path].flag for path in required)
                 own = what == "prices" and " is no date" not in str(error)
-                hint = f"Or give a file of your own, or {flags}." if own else ""
+                hint = f"Or give a price row of your own, --prices FILE, or {flags}." if own else ""
                 if is_file(name) and what in _TEMPLATES:
                     hint = f"tinker-nomics catalog {_TEMPLATES[what]} --toml prints one to start from."
                 self.problems.append(Problem(what, name, str(error), hint))

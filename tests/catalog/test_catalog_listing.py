@@ -48,7 +48,7 @@ def test_no_row_and_no_kind_are_errors() -> None:
 
 
 def test_the_command_and_the_tables_have_the_same_kinds() -> None:
-    assert tuple(KINDS) == catalog_command.KINDS
+    assert tuple(KINDS) == tuple(catalog_command.KINDS)
 
 
 def test_the_command_prints_rows_with_sources(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,9 +77,13 @@ def test_rows_fit_a_screen_and_every_number_has_its_note(kind: str, capsys: pyte
     assert all(" ".join(source.split()) in flat for source in sources)
 
 
-def test_a_kind_left_out_is_the_one_thing_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["catalog"]) == 2
-    assert "required: KIND\n" in capsys.readouterr().err
+def test_a_kind_left_out_lists_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.split("\n\n")[0].splitlines()]
+    assert tuple(listed) == tuple(KINDS)
+    for wrong in (["catalog", "--json"], ["catalog", "chip"]):
+        assert main(wrong) == 2
+        assert "chips" in capsys.readouterr().err
 
 
 def test_the_catalog_does_not_import_jax() -> None:

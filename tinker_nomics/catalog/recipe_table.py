@@ -25,6 +25,7 @@ class Recipe:
         schedule: "sync", "stream_minibatch" or "async" by default.
         source, date, status: the cookbook's file.
         notes: what else to know of it.
+        trajectory_tokens: tokens at which a whole trajectory ends; None where it is not stated.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Recipe:
     date: str
     status: str
     notes: tuple[str, ...]
+    trajectory_tokens: float | None
 
 
 def _split(table: Mapping[str, Mapping[str, object]]) -> tuple[dict[str, float], dict[str, str]]:
@@ -67,6 +69,7 @@ def _rows() -> dict[str, Recipe]:
             date=table["date"],
             status=row.get("status", "V"),
             notes=tuple(row.get("notes", ())),
+            trajectory_tokens=row.get("trajectory_tokens"),
         )
     return rows
 

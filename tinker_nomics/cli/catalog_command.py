@@ -12,12 +12,26 @@ if TYPE_CHECKING:
 
 NAME = "catalog"
 HELP = "chips, models, prices, recipes and more, each row with its source, date and status"
-KINDS = ("chips", "models", "prices", "recipes", "rents", "sandboxes", "runs")
+KINDS = {
+    "chips": "GPUs and other chips: bandwidth, memory, matrix rate",
+    "models": "models with their architecture and parameters",
+    "prices": "Tinker's price lists, dated, USD per million tokens",
+    "recipes": "the cookbook's runs and what they state",
+    "rents": "offers of GPUs for rent, USD an hour",
+    "sandboxes": "where rollouts run their code, and its fees",
+    "runs": "reported training runs, for comparison",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"what to list: {', '.join(KINDS)}")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        choices=tuple(KINDS),
+        metavar="KIND",
+        help=f"what to list: {', '.join(KINDS)}; none lists these",
+    )
     parser.add_argument("text", nargs="*", default=[], metavar="TEXT", help="words that each must stand in a row")
     parser.add_argument("--date", metavar="DATE", help="for prices: the day whose list is in force, e.g. 2026-07-17")
     parser.add_argument("--json", action="store_true", help="the rows as JSON")
@@ -27,7 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the rows."""
+    """Print the rows, or the kinds of row."""
+    if args.kind is None:
+        print(_kinds(args))
+        return 0
     if args.toml:
         from ..catalog.own_rows import own_row
 
@@ -45,6 +62,16 @@ def run(args: argparse.Namespace) -> int:
     print("\n" + "\n".join(_wrapped(f"{number:>4} ", note) for number, note in enumerate(notes, 1)))
     print("\nstatus: V read in the source, S read in a secondary text, D derived from rows that are V or S")
     return 0
+
+
+def _kinds(args: argparse.Namespace) -> str:
+    if args.json or args.toml or args.date is not None:
+        from ..errors import TinkerNomicsError, listed
+
+        raise TinkerNomicsError(f"catalog: name what to list: {listed(KINDS)}")
+    from .text_table import table
+
+    return table([[kind, text] for kind, text in KINDS.items()]) + "\n\ntry: tinker-nomics catalog chips h100"
 
 
 def _noted(found: Listing) -> tuple[list[str], list[list[str]], list[str]]:

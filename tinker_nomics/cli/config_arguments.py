@@ -67,14 +67,13 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
 def config_from(args: argparse.Namespace) -> Config:
     """The Config that the flags describe; raises one error that lists all that is wrong.
 
-    What the run gives and nothing in it reads is told on standard error; an explanation reads both editions.
+    What it warns of is told on standard error; an explanation reads both editions, so nothing in it is unread.
     """
     config = _config_from(args)
-    if not getattr(args, "explain", False):
-        from ..unread import unread_notes
+    from ..notes import trajectory_notes, warnings_of
 
-        for note in unread_notes(config):
-            print(f"tinker-nomics: note: {note}", file=sys.stderr)
+    for note in trajectory_notes(config) if getattr(args, "explain", False) else warnings_of(config):
+        print(f"tinker-nomics: note: {note}", file=sys.stderr)
     return config
 
 

@@ -7,10 +7,13 @@ import textwrap
 from ..config import Config
 from ..cost_sensitivity.estimate_range import Ranged
 from ..errors import listed
+from ..explanations.explanation_text import cents as cents_of
 from ..formulas.staleness_queue import billed_multiplier
+from ..notes import ends_at_cap
 from ..outputs import Estimate
 from ..quantities import show
 from ..totals_text import range_in_words, standing
+from ..unread import used
 from .text_table import table
 
 WIDTH = 100
@@ -47,29 +50,35 @@ def _run_line(config: Config) -> str:
 
 def _bills(estimate: Estimate) -> str:
     streams, tinker, own = estimate.tokens, estimate.tinker, estimate.self_hosted
+    phases = {"decode": own.decode_hours, "prefill": own.prefill_hours, "train": own.train_hours}
+    if own.fixed_hours is not None:
+        phases["rest of steps"] = own.fixed_hours + own.sync_hours
+    saved = own.hours - sum(phases.values())
+    if abs(saved) > 1e-9 * own.hours:
+        phases["at the same time"] = saved
+    # rounded so that the column adds up as printed
+    shown = dict(zip(phases, (_hours(cents / 100) for cents in cents_of(list(phases.values()), 0.0, own.hours))))
     rows = [
-        ["rollout", f"{streams.rollout:,.0f}", _usd(tinker.rollout), "decode", _hours(own.decode_hours), ""],
-        ["prefill", f"{streams.prefill:,.0f}", _usd(tinker.prefill), "prefill", _hours(own.prefill_hours), ""],
-        ["train", f"{streams.train:,.0f}", _usd(tinker.train), "train", _hours(own.train_hours), ""],
-        *_rest(estimate),
+        ["rollout", f"{streams.rollout:,.0f}", _usd(tinker.rollout), "decode", shown.pop("decode"), ""],
+        ["prefill", f"{streams.prefill:,.0f}", _usd(tinker.prefill), "prefill", shown.pop("prefill"), ""],
+        ["train", f"{streams.train:,.0f}", _usd(tinker.train), "train", shown.pop("train"), ""],
+        *(["", "", "", name, hours, ""] for name, hours in shown.items()),
         ["sandbox", "", _usd(tinker.sandbox), "sandbox", "", _usd(own.sandbox)],
         ["total", "", _usd(tinker.total), "total", _hours(own.hours), _usd(own.total)],
     ]
     return table(rows, ["stream", "tokens", "Tinker", "own GPUs", "time", "cost"], "lrrlrr")
 
 
-def _rest(estimate: Estimate) -> list[list[str]]:
-    """What a step spends on neither rollouts nor training, where the edition counts it."""
-    own = estimate.self_hosted
-    if own.fixed_hours is None:
-        return []
-    return [["", "", "", "rest of steps", _hours(own.fixed_hours + own.sync_hours), ""]]
-
-
 def _totals(config: Config, ranged: Ranged) -> str:
     """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
     known = range_in_words(ranged.low, ranged.high, len(ranged.varied))
-    lines = [f"{standing(config)}; {known}", _verdict(ranged.estimate)]
+    lines = [f"{standing(config)}; {known}", _verdict(ranged.estimate), *_pool(config, ranged.estimate)]
+    times = config.workload.recipe_multiplier
+    if times != 1:
+        lines.append(
+            f"Both totals hold {times:g} times the run (workload.recipe_multiplier); streams, hours and GPU-hours are "
+            "those of one."
+        )
     return "\n".join(_wrapped(line, "  ") for line in [*lines, *_discards(ranged.estimate)])
 
 
@@ -94,9 +103,25 @@ def _verdict(estimate: Estimate) -> str:
     cheaper, dearer, name = (own, tinker, "Own GPUs are") if own < tinker else (tinker, own, "Tinker is")
     text = f"{name} cheaper by {_usd(dearer - cheaper)} ({(dearer - cheaper) / dearer:.0%} of {_usd(dearer)})"
     share = estimate.self_hosted
-    speed = f"; the cluster runs {share.hours:,.2f} h, {share.gpu_hours:,.1f} GPU-hours"
-    overlap = "" if share.overlap_speedup == 1 else f", overlap {share.overlap_speedup:.2f}x"
-    return text + speed + overlap + "."
+    return f"{text}; the cluster runs {share.hours:,.2f} h, {share.gpu_hours:,.1f} GPU-hours."
+
+
+def _pool(config: Config, estimate: Estimate) -> list[str]:
+    """How the phases of an asynchronous or pipelined run share the GPUs, and what that gains."""
+    own, aborted = estimate.self_hosted, estimate.staleness.abort_rate
+    if own.overlap_speedup == 1:
+        return []
+    gpus = config.cluster.gpus
+    if own.share is not None and own.share < 1:
+        how = (
+            f"{own.share * gpus:.3g} of the {gpus:g} GPUs sample while {(1 - own.share) * gpus:.3g} train, so a step "
+            "takes the longer of both sides"
+        )
+    else:
+        how = "Sampling and training overlap on all GPUs"
+    gain = f"{own.overlap_speedup:.2f} times as fast as the same work one after the other on all {gpus:g}"
+    thrown = f", {aborted:.0%} of rollouts thrown away as too stale and sampled again in either" if aborted else ""
+    return [f"{how}: {gain}{thrown}."]
 
 
 def _fit(config: Config, estimate: Estimate) -> str:
@@ -106,13 +131,7 @@ def _fit(config: Config, estimate: Estimate) -> str:
         f"at least {need.min_gpus:g} GPU{'' if need.min_gpus == 1 else 's'}"
     )
     weights += "" if need.weights_fit else f" - the {config.cluster.gpus:g} of this cluster are too few"
-    kv = f"cache of the whole batch {show(need.kv_cache_bytes, 'B')}: "
-    if need.concurrency is not None:
-        kv += f"{need.concurrency:,.0f} sequences at a time on a replica of {need.engine_gpus:g}"
-    else:
-        over = show(-estimate.branches["kv_fits"], "B")
-        kv += "fits" if need.kv_fits else f"too big by {over}; sample in smaller waves"
-    lines = [f"{weights}; {kv}"]
+    lines = [weights, _cache(config, estimate)]
     if estimate.lora.checkpoint_bytes is not None:
         lines.append(
             f"checkpoint: LoRA rank {config.lora.rank:g}, {estimate.lora.parameters / 1e6:,.1f} M parameters, "
@@ -120,6 +139,25 @@ def _fit(config: Config, estimate: Estimate) -> str:
             f"{show(estimate.tinker.storage_per_month or 0.0, 'USD')} a month on Tinker"
         )
     return "\n".join(_wrapped(line, "  ") for line in lines)
+
+
+def _cache(config: Config, estimate: Estimate) -> str:
+    """The cache of a step's rollouts, and how many of them a replica of the engine runs at a time."""
+    need, work = estimate.memory, config.workload
+    rollouts = work.prompts_per_step * work.rollouts_per_prompt
+    text = f"cache: {show(need.kv_cache_bytes, 'B')} for all {rollouts:,.0f} rollouts of a step"
+    if need.concurrency is None:
+        over = show(-estimate.branches["kv_fits"], "B")
+        return text + (", which fits" if need.kv_fits else f", too big by {over}; sample in smaller waves")
+    gpus = config.cluster.gpus * (1.0 if estimate.self_hosted.share is None else estimate.self_hosted.share)
+    replicas = gpus / need.engine_gpus
+    each = rollouts / replicas
+    plural = "" if need.engine_gpus == 1 else "s"
+    text += (
+        f"; {replicas:.3g} replica{'' if replicas == 1 else 's'} of the engine, {need.engine_gpus:g} GPU{plural} each, "
+        f"get {each:,.3g} of them apiece and run up to {need.concurrency:,.0f} at a time"
+    )
+    return text + (", so that they take turns" if each > need.concurrency else "")
 
 
 def _basis(config: Config, estimate: Estimate) -> str:
@@ -133,8 +171,9 @@ def _basis(config: Config, estimate: Estimate) -> str:
         f"MFU {estimate.self_hosted.mfu if revised else cluster.mfu:.3g}, "
         f"prefix cache hit rate {cluster.prefix_cache_hit_rate:g}, growth {config.workload.length_growth:g}",
     ]
-    if config.assumptions.long_tail and config.workload.length_p99_over_p50 is not None:
-        lines[1] += f", p99/p50 of lengths {config.workload.length_p99_over_p50:g}"
+    if config.assumptions.long_tail and used(config, "workload.length_p99_over_p50"):
+        spread = f"p99/p50 of lengths {config.workload.length_p99_over_p50:g}"
+        lines[1] += ", all rollouts equally long" if ends_at_cap(config) else f", {spread}"
     sources: dict[str, list[str]] = {}
     for path, label in labels.items():
         if path.startswith("workload."):

@@ -22,27 +22,29 @@ SIDE = 1e-9  # relative distance at which a slope is taken from one side of a ki
 TIE = (
     1e-9  # a margin [h, GPUs, steps, ...] that stays within it is a tie that the model makes, and its sign is rounding
 )
-_BLOCK, _SMALL = 4096, 72  # rows of one batched call; padding to one of them keeps the trace, and a small one is fast
+_ROWS = 72  # of a call of the one program: few calls hold more, and padding to one number keeps the trace
 
 
 @cache
-def _programs(structure: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Jitted (rows of leaves -> outputs and margins) and (rows, tangents -> values, slopes); the margins' names."""
+def _program(structure: Any) -> tuple[Any, list[str]]:
+    """(rows of leaves, tangents) -> outputs, margins, slopes of the outputs; the margins' names, once it has run.
+
+    One program and the quickest compilation: it runs for a tenth of the time that another program takes to compile.
+    """
+    branches: list[str] = []
 
     def flat(vector: jax.Array) -> tuple[jax.Array, jax.Array]:
         estimate = evaluate(jax.tree.unflatten(structure, list(vector)))
+        branches[:] = sorted(estimate.branches)
         outputs = jnp.stack([jnp.asarray(estimate[name]) for name in OUTPUTS])
-        margins = [*(estimate.branches[name] for name in sorted(estimate.branches)), estimate.memory.min_gpus]
+        margins = [*(estimate.branches[name] for name in branches), estimate.memory.min_gpus]
         return outputs, jnp.stack([jnp.asarray(margin) for margin in margins])
 
-    def slopes(vector: jax.Array, tangent: jax.Array) -> tuple[jax.Array, jax.Array]:
-        (values, _), (moved, _) = jax.jvp(flat, (vector,), (tangent,))
-        return values, moved
+    def with_slopes(vector: jax.Array, tangent: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        (outputs, margins), (slopes, _) = jax.jvp(flat, (vector,), (tangent,))
+        return outputs, margins, slopes
 
-    with x64():
-        vector = jax.ShapeDtypeStruct((structure.num_leaves,), np.float64)
-        estimate = jax.eval_shape(lambda v: evaluate(jax.tree.unflatten(structure, list(v))), vector)
-    return jax.jit(jax.vmap(flat)), one_shot(jax.vmap(slopes)), tuple(sorted(estimate.branches))
+    return one_shot(jax.vmap(with_slopes)), branches
 
 
 class LocalModel:
@@ -61,7 +63,9 @@ class LocalModel:
         leaves, structure = jax.tree.flatten(config)
         self.paths = tuple(path for path in registry() if get(config, path) is not None)
         self.base = np.array(leaves, dtype=np.float64)
-        self._values, self._slopes, self.branches = _programs(structure)
+        self._program, branches = _program(structure)
+        self._call(self.base[None], np.zeros((1, len(leaves))))
+        self.branches = tuple(branches)
 
     def rows(self, path: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """The base repeated [m, n], with the parameter at `path` taking `values` [m]."""
@@ -72,8 +76,8 @@ class LocalModel:
 
     def outputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs [m, 4] and margins [m, branches + 1] of rows [m, n]."""
-        found = [self._block(rows[start : start + _BLOCK]) for start in range(0, len(rows), _BLOCK)]
-        return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+        outputs, margins, _ = self._call(rows, np.zeros_like(rows))
+        return outputs, margins
 
     def table(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """{output or branch margin: [m]} at the rows {path: [m]} of a table that holds every path."""
@@ -86,12 +90,16 @@ class LocalModel:
         """The configuration's own values {path: value}."""
         return dict(zip(self.paths, map(float, self.base)))
 
-    def _block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        size = _SMALL if len(rows) <= _SMALL else _BLOCK
-        padded = np.concatenate([rows, np.repeat(self.base[None], size - len(rows), axis=0)])
+    def _call(self, rows: np.ndarray, tangents: np.ndarray) -> list[np.ndarray]:
+        """Outputs [m, 4], margins [m, branches + 1] and slopes [m, 4] of rows and tangents [m, n]."""
+        found = []
         with x64():
-            outputs, margins = self._values(padded)
-        return np.asarray(outputs)[: len(rows)], np.asarray(margins)[: len(rows)]
+            for start in range(0, len(rows), _ROWS):
+                blocks = (given[start : start + _ROWS] for given in (rows, tangents))
+                short = max(0, start + _ROWS - len(rows))
+                padded = (np.concatenate([block, np.repeat(block[:1], short, axis=0)]) for block in blocks)
+                found.append([np.asarray(part)[: _ROWS - short] for part in self._program(*padded)])
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Derivatives [n, 4] at the base, and from the left and from the right; NaN where that side is out of bounds."""
@@ -100,9 +108,8 @@ class LocalModel:
         sides = (0.0, -1.0, 1.0)
         points = np.concatenate([self.base + np.diag(side * step) for side in sides])
         tangents = np.concatenate([np.eye(count)] * 3)
-        with x64():
-            _, found = self._slopes(points, tangents)
-        middle, left, right = np.asarray(found).reshape(3, count, len(OUTPUTS)).copy()
+        _, _, found = self._call(points, tangents)
+        middle, left, right = found.reshape(3, count, len(OUTPUTS))
         for index, path in enumerate(self.paths):
             parameter = registry()[path]
             if self.base[index] <= parameter.low:
@@ -120,7 +127,9 @@ class Switch:
         branch: the margin's name.
         margin: its value at the configuration.
         path, value: the parameter that gets there with the least relative change, and where.
-        jump: change of each output at the switch itself (zero at a kink), from below to above.
+        jump: change of each output at the switch itself (zero at a kink), from below to above; of a whole number that
+            jumps, the change over the step that switches it.
+        step: the two neighbouring whole numbers of that step; None for other parameters.
     """
 
     branch: str
@@ -128,6 +137,7 @@ class Switch:
     path: str | None
     value: float | None
     jump: dict[str, float]
+    step: tuple[float, float] | None = None
 
 
 def bisect(
@@ -140,8 +150,8 @@ def bisect(
     """
     start = bool(crossed(*model.outputs(model.rows(path, [low])))[0])
     for _ in range(rounds):
-        # a small block costs the same full as with one row in it, so every round asks for as many points as it holds
-        points = np.unique(np.linspace(low, high, _SMALL))
+        # a call costs the same full as with one row in it, so every round asks for as many points as it holds
+        points = np.unique(np.linspace(low, high, _ROWS))
         points = points if low <= high else points[::-1]
         inside = points[(points != low) & (points != high)]
         if len(inside) == 0:
@@ -216,8 +226,13 @@ def _switch(model: LocalModel, branch: str, margin: float, found: tuple[float, s
     scale = np.abs(values).max(axis=0)
     # two neighbouring floats differ by their slope; only what exceeds rounding is a jump
     jump = np.where(np.abs(jump) <= 1e-9 * scale, 0.0, jump)
-    value = far if parameter.kind == "integer" else ends[1]
-    return Switch(branch, float(margin), path, float(value), dict(zip(OUTPUTS, map(float, jump))))
+    if parameter.kind != "integer":
+        return Switch(branch, float(margin), path, float(ends[1]), dict(zip(OUTPUTS, map(float, jump))))
+    step = (float(min(near, far)), float(max(near, far)))
+    whole, _ = model.outputs(model.rows(path, step))
+    # half a GPU or half a step off-policy is nobody's to choose: a jump is told as what the whole step changes
+    jump = np.where(jump == 0, 0.0, whole[1] - whole[0])
+    return Switch(branch, float(margin), path, float(far), dict(zip(OUTPUTS, map(float, jump))), step)
 
 
 def _whole_bisect(model: LocalModel, path: str, near: float, far: float, branch: str) -> tuple[float, float]:

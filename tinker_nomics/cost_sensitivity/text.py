@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..cli.text_table import table
 from ..errors import listed
+from ..notes import warnings_of
 from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
 from ..totals_text import headline
-from ..unread import unread_notes
 from .branch_words import side_in_words
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _headline(report: SensitivityReport) -> str:
     verdict = (
         f"{cheaper} by {show(abs(out['difference.total']), 'USD')}" if out["difference.total"] else "both cost the same"
     )
-    lines = [first, stand, verdict, *unread_notes(report.config)]
+    lines = [first, stand, verdict, *warnings_of(report.config)]
     return "\n".join(map(_wrapped, lines))
 
 
@@ -197,7 +197,10 @@ def _branch(row: Switch) -> str:
         for name, change in row.jump.items()
         if change
     ]
-    what = f"; jump there: {', '.join(jumps)}" if jumps else ""
+    where = (
+        "jump there" if row.step is None else f"the step from {_short(row.step[0])} to {_short(row.step[1])} changes"
+    )
+    what = f"; {where}: {', '.join(jumps)}" if jumps else ""
     parameter = registry()[row.path]
     value = _short(row.value) if parameter.kind == "integer" else show(row.value, parameter.unit)
     return text + f"; switches at {row.path} = {value}{what}"
