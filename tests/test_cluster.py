@@ -75,6 +75,31 @@ def test_incomplete_membership_is_named():
         membership("a:1", None, 2, {"JAX_PROCESS_ID": "x"})
 
 
+JOIN = "import sys; from tinker_nomics.cost_distribution.processes import Membership, join; "
+JOIN += "join(Membership(sys.argv[1], int(sys.argv[2]), 2), True, 1.0)"
+
+
+def test_who_waits_in_vain_says_so():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        running = {
+            words: subprocess.Popen(
+                [sys.executable, "-c", JOIN, address, rank],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+            )
+            for address, rank, words in (
+                (f"127.0.0.1:{port}", "1", "within 1 s (Connection refused); start 2 together"),
+                (f"127.0.0.1:{port}", "0", "it has to be this host, and a free port"),
+            )
+        }
+        for words, process in running.items():
+            _, text = process.communicate(timeout=60)
+            assert process.returncode and words in text and f"127.0.0.1:{port}" in text, text
+
+
 def test_two_processes_by_slurms_variables_print_what_one_prints(tmp_path, capsys):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

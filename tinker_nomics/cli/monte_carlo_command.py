@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
-from .scale_arguments import add_scale_arguments, place_of, progress_of, shared, standard_output_aside
+from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     budget = None if args.budget is None else parse_quantity(args.budget, "USD")
     check_files(args)
     place = place_of(args)
-    with standard_output_aside(place is not None), shared(place, args.out is not None):
+    with standard_output_aside(place is not None), shared(args, place):
         config = config_from(args)
         result = _sampled(args, config, samples, seed, replicates, budget)
     if place is None or place.process_id == 0:
@@ -93,6 +93,7 @@ def _sampled(
         resume=args.resume,
         force=args.force,
         progress=progress_of(args),
+        every=seconds_between(args),
     )
 
 

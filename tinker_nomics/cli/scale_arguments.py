@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
     """Add --out, --resume, --chunks, --quiet and the three flags of a process among several."""
     group = parser.add_argument_group("scale")
-    group.add_argument("--out", metavar="FILE.npz", help="keep progress and result there, every few seconds")
+    group.add_argument("--out", metavar="FILE.npz", help="keep progress and result there")
+    group.add_argument("--every", metavar="S", default="5 s", help="time between two writes of --out (default 5 s)")
     group.add_argument("--resume", action="store_true", help="go on from --out where it exists")
     group.add_argument(
         "--chunks",
@@ -55,13 +57,13 @@ def place_of(args: argparse.Namespace) -> Membership | None:
 
 
 @contextmanager
-def shared(place: Membership | None, kept: bool) -> Iterator[None]:
+def shared(args: argparse.Namespace, place: Membership | None) -> Iterator[None]:
     """Join the other processes of the run, where there are any. Whatever then goes wrong is told and ends this process
     at once: one that left in good order would first wait minutes for the others, who in turn wait for it.
 
     Args:
+        args: of the command; they say whether to be quiet and whether progress is kept.
         place: as `place_of` says.
-        kept: whether progress is kept in files.
     """
     if place is None:
         yield
@@ -70,11 +72,11 @@ def shared(place: Membership | None, kept: bool) -> Iterator[None]:
 
     from ..cost_distribution.processes import join, leave
 
-    join(place)
+    join(place, not args.quiet)
     try:
         yield
     except JaxRuntimeError as error:
-        again = " with --resume: what was done is kept" if kept else ""
+        again = " with --resume: what was done is kept" if args.out else ""
         text = str(error).partition("\n")[0][:200]
         leave(
             place,
@@ -101,6 +103,16 @@ def standard_output_aside(aside: bool) -> Iterator[None]:
         sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
+
+
+def seconds_between(args: argparse.Namespace) -> float:
+    """The seconds of --every."""
+    from ..quantities import parse_quantity
+
+    seconds = parse_quantity(args.every, "s")
+    if not 0 <= seconds < math.inf:
+        raise TinkerNomicsError(f"--every {args.every}: a time of 0 s or more is expected, e.g. 30 s")
+    return seconds
 
 
 def progress_of(args: argparse.Namespace) -> Any:

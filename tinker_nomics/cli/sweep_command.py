@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import TinkerNomicsError, listed
 from .axis_arguments import add_axis_arguments, axes_from, axis_path
 from .config_arguments import add_config_arguments, config_from
-from .scale_arguments import add_scale_arguments, place_of, progress_of, shared, standard_output_aside
+from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import whole_from
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         return _every_point(args, axes)
     if args.zip:
         raise TinkerNomicsError("--zip: only a grid is reduced; leave it out, or --top, --pareto, --by and --winners")
-    with standard_output_aside(place is not None), shared(place, args.out is not None):
+    with standard_output_aside(place is not None), shared(args, place):
         found = _reduced(args, config_from(args), axes)
     if place is None or place.process_id == 0:
         show_reduction(args, found)
@@ -169,6 +169,7 @@ def _reduced(args: argparse.Namespace, config: Config, axes: dict[str, Any]) -> 
         resume=args.resume,
         force=args.force,
         progress=progress_of(args),
+        every=seconds_between(args),
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
@@ -12,6 +14,8 @@ from typing import NamedTuple, NoReturn
 from ..errors import TinkerNomicsError
 
 _PORT, _PORTS = 61000, 4096
+PATIENCE = 300.0  # seconds in which all processes have to come
+_SILENT = 10.0  # of these, before anything is said
 _LINGER = 5.0  # seconds in which the others notice that the first process is gone, before their coordinator is
 
 
@@ -87,23 +91,63 @@ def first_node(nodes: str) -> str:
     return match[1] + (match[2] or "") + (match[3] or "")
 
 
-def join(place: Membership) -> None:
+def join(place: Membership, tell: bool = True, patience: float = PATIENCE) -> None:
     """Become one of the processes of a run; returns when all have come. Nothing of JAX may have run before.
 
+    Where they do not come within `patience` seconds this process says so and ends, with status 2.
+
     Raises:
-        TinkerNomicsError: the coordinator cannot be reached, or the others do not come.
+        TinkerNomicsError: the coordinator cannot be reached, or refuses this process.
     """
     import jax
     from jax.experimental import multihost_utils
 
+    here = threading.Event()
+    threading.Thread(target=_watch, args=(place, here, tell, patience), daemon=True).start()
     try:
-        jax.distributed.initialize(place.coordinator, place.processes, place.process_id)
+        # longer than anybody is waited for, since JAX ends a process whose time is up with a stack trace
+        jax.distributed.initialize(
+            place.coordinator, place.processes, place.process_id, initialization_timeout=int(2 * patience + 60)
+        )
         # the first exchange sets up the connections, for which every process has to come within half a minute
         multihost_utils.sync_global_devices("tinker_nomics: all are here")
     except (RuntimeError, ValueError) as error:
+        listens = "process 0 listens there, so it has to be this host, and a free port" if place.process_id == 0 else ""
         raise TinkerNomicsError(
-            f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: {error}"
+            f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: "
+            f"{str(error).partition(chr(10))[0]}{listens and f' ({listens})'}"
         ) from error
+    finally:
+        here.set()
+
+
+def _watch(place: Membership, here: threading.Event, tell: bool, patience: float) -> None:
+    """Say that others are waited for, and end this process when that has taken too long: JAX does neither."""
+    who = f"process {place.process_id} of {place.processes}"
+    if here.wait(min(_SILENT, patience)):
+        return
+    if tell:
+        print(f"{who} waits for the others at {place.coordinator}", file=sys.stderr, flush=True)
+    if not here.wait(max(0.0, patience - _SILENT)):
+        problem = "" if place.process_id == 0 else _unreachable(place.coordinator)
+        print(
+            f"tinker-nomics: error: {who}: not all of them have come to {place.coordinator} within {patience:g} s"
+            f"{problem}; start {place.processes} together, with the numbers 0 to {place.processes - 1} and the same "
+            "coordinator, the address of process 0",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(2)
+
+
+def _unreachable(coordinator: str) -> str:
+    """Why nobody answers at an address, in words; empty where somebody does."""
+    host, _, port = coordinator.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except (OSError, OverflowError) as error:
+        return f" ({getattr(error, 'strerror', None) or error})"
+    return ""
 
 
 def leave(place: Membership, message: str) -> NoReturn:

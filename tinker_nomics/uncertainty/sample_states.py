@@ -77,7 +77,9 @@ def state_shapes(
     """The shapes of the states of a run with scalar outputs and inputs of these names; nothing is computed."""
     with x64():
         column = jax.ShapeDtypeStruct((chunk_size,), np.float64)
-        shapes: Any = Evaluation(dict.fromkeys(outputs, column), dict.fromkeys(inputs, column))  # type: ignore[arg-type]
+        # in the order in which a run's reducers see them: JAX sorts the names of a mapping
+        named = (dict.fromkeys(sorted(names), column) for names in (outputs, inputs))
+        shapes: Any = Evaluation(*named)  # type: ignore[arg-type]
         states = jax.eval_shape(lambda: {name: reducer.init(shapes) for name, reducer in reducers.items()})
     return jax.tree_util.tree_map(lambda leaf: jax.ShapeDtypeStruct((strata, *leaf.shape), leaf.dtype), states)
 
