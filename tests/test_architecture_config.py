@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+import tinker_nomics as tn
 from tinker_nomics import catalog
 from tinker_nomics.architectures.architecture import Architecture, ArchitectureError
 from tinker_nomics.architectures.families import FAMILIES
+from tinker_nomics.errors import ConfigError
 
 KIMI = {
     "model_type": "kimi_k25", "num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 64,
@@ -222,3 +224,38 @@ def test_no_value_of_a_field_does_worse_than_a_clear_error() -> None:
         except ArchitectureError:
             refused += 1
     assert 1000 < refused < 4000
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"num_attention_heads": 0, "head_dim": 128}, "heads, kv_heads and head_dim must be above zero"),
+        ({"num_key_value_heads": 0}, "heads, kv_heads and head_dim must be above zero"),
+        ({"head_dim": 0}, "heads, kv_heads and head_dim must be above zero"),
+    ],
+)
+def test_layers_that_cannot_be_are_refused(fields, words):
+    with pytest.raises(ArchitectureError, match=words):
+        Architecture.from_hf_config(LLAMA | fields)
+
+
+def test_a_token_uses_no_more_experts_than_there_are():
+    moe = {
+        "model_type": "qwen3_moe", "hidden_size": 2048, "moe_intermediate_size": 768, "intermediate_size": 6144,
+        "num_experts": 4, "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_attention_heads": 32,
+        "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 151936,
+    }  # fmt: skip
+    with pytest.raises(ArchitectureError, match="a token uses 8 of 4 experts"):
+        Architecture.from_hf_config(moe)
+    row = {"layers": 2, "experts": 4, "used": 5, "width": 16}
+    with pytest.raises(ConfigError, match="a token uses 5 of 4 experts"):
+        Architecture.from_dict({"hidden": 64, "vocab": 100, "tied": False, "moe": [row]})
+
+
+def test_unknown_fields_are_told_with_the_estimate(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(LLAMA | {"memory_banks": 4}), encoding="utf-8")
+    prices = {"prices.prefill": 0.1, "prices.sample": 0.4, "prices.train": 0.4}
+    config = tn.Config.from_recipe("math_rl", model=str(path), assumptions="published", overrides=prices)
+    note = "model mine: fields not understood, which may change the numbers: memory_banks"
+    assert note in tn.estimate(config).notes

@@ -42,6 +42,10 @@ def test_the_words(config, ranged):
     assert "1 declared uncertainty: own GPUs $1.00 to $2.00" in range_in_words(
         {"self_hosted.total": 1.0}, {"self_hosted.total": 2.0}, 1
     )
+    own = tn.replace(config, {"prices.sample": 1.0})
+    assert standing(own) == "edition published, prices of 2026-01-05 but for prices.sample"
+    all_own = tn.replace(own, {"prices.prefill": 1.0, "prices.train": 1.0})
+    assert standing(all_own) == "edition published, prices of your own"
     totals = {name: ranged.estimate[name] for name in TOTALS}
     text = headline(config, totals, ranged.low, ranged.high, len(ranged.varied))
     assert text.startswith("Tinker $99.16; 8 x h100-sxm $") and _says_all(text, ranged)
@@ -98,7 +102,7 @@ def test_distributions_of_ones_own_make_the_range(config):
 
 def test_a_report_without_any_range_says_so():
     report = tn.sensitivity(tn.replace(hand_config(), {"workload.length_growth": 1.0}))
-    assert "P10-P90 over" in str(report) and "prices of your own list" in str(report)
+    assert "P10-P90 over" in str(report) and "prices of your own" in str(report)
 
 
 def test_an_explanation_says_all_of_both_editions(config):

@@ -178,6 +178,8 @@ def _model(gathering: _Gathering, name: str | None) -> str | None:
     if row is None:
         return name
     gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
+    if row.note and is_file(name):
+        gathering.notes.append(f"model {row.id}: {row.note}")
     return row.id
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from .errors import listed
 from .quantities import show
 
 if TYPE_CHECKING:
@@ -13,14 +14,25 @@ if TYPE_CHECKING:
 SIDES = {"tinker.total": "Tinker", "self_hosted.total": "own GPUs"}
 
 
-def edition_and_prices(edition: str, price_list: str | None) -> str:
-    """ "edition revised, prices of 2026-10-07"."""
-    return f"edition {edition}, prices of {price_list or 'your own list'}"
+_BILLED = ("prices.prefill", "prices.sample", "prices.train")
+
+
+def edition_and_prices(edition: str, price_list: str | None, overridden: Collection[str] = ()) -> str:
+    """ "edition revised, prices of 2026-10-07".
+
+    Args:
+        overridden: parameters that the run gives itself; prices among them are the caller's and not of the list.
+    """
+    own = [path for path in overridden if path.startswith("prices.") and path != "prices.storage"]
+    if price_list is None or set(_BILLED) <= set(own):
+        return f"edition {edition}, prices of your own"
+    return f"edition {edition}, prices of {price_list}" + (f" but for {listed(own)}" if own else "")
 
 
 def standing(config: Config) -> str:
     """The edition and the price date of a run, in words."""
-    return edition_and_prices(config.assumptions.edition, config.provenance.choices.get("price_list"))
+    provenance = config.provenance
+    return edition_and_prices(config.assumptions.edition, provenance.choices.get("price_list"), provenance.changed)
 
 
 def spans(low: Mapping[str, float], high: Mapping[str, float], sides: Mapping[str, str] = SIDES) -> str:

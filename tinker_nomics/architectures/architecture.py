@@ -262,4 +262,11 @@ def _group(kind: type[LayerGroup], row: object, where: str, problems: list[Probl
     for name, field in allowed.items():
         if field.default is MISSING and name not in row:
             problems.append(Problem(f"{where}.{name}", None, "is needed: a whole number"))
-    return kind(**row) if len(problems) == before else None
+    if len(problems) > before:
+        return None
+    group = kind(**row)
+    what = group.impossible() if group.layers else None
+    if what is None:
+        return group
+    problems.append(Problem(where, dict(row), what))
+    return None

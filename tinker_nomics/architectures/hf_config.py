@@ -138,6 +138,9 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
         raise ArchitectureError(f"{where}: a {family} config needs {listed(dict.fromkeys(fields.missing))}")
     if not hidden or not vocab or not groups:
         raise ArchitectureError(f"{where}: hidden_size, vocab_size and the number of layers must be above zero")
+    wrong = [what for group in groups if (what := group.impossible())]
+    if wrong:
+        raise ArchitectureError(f"{where}: no {family} model can be this: {'; '.join(dict.fromkeys(wrong))}")
     unknown = sorted(set(inner) - fields.read - _elsewhere())
     return Architecture(
         family, hidden, vocab, bool(family in TIED_BY_DEFAULT if tied is None else tied), groups, tuple(unknown)

@@ -65,6 +65,15 @@ class LayerGroup(ABC):
         """Sliding window in tokens; None where a token attends to the whole context."""
         return None
 
+    def impossible(self) -> str | None:
+        """What no layer of this kind can be, in words; None where nothing stands against it."""
+        return None
+
+
+def _none_of(names: str, *numbers: int) -> str | None:
+    """Words for a layer of which one of several whole numbers is zero."""
+    return f"{names} must be above zero" if min(numbers) < 1 else None
+
 
 @dataclass(frozen=True)
 class Attention(LayerGroup):
@@ -102,6 +111,9 @@ class Attention(LayerGroup):
         if self.relative_dim:
             matrices.append((d, self.heads * self.relative_dim))
         return matrices
+
+    def impossible(self) -> str | None:
+        return _none_of("heads, kv_heads and head_dim", self.heads, self.kv_heads, self.head_dim)
 
     def parameters(self, d: int) -> int:
         return self.layers * sum(a * b for a, b in self._matrices(d))
@@ -153,6 +165,9 @@ class LatentAttention(LayerGroup):
     indexer_heads: int = 0
     indexer_dim: int = 0
     indexer_top_k: int = 0
+
+    def impossible(self) -> str | None:
+        return _none_of("heads, kv_rank and value_dim", self.heads, self.kv_rank, self.value_dim)
 
     def parameters(self, d: int) -> int:
         query = self.heads * (self.nope_dim + self.rope_dim)
@@ -325,6 +340,13 @@ class Moe(LayerGroup):
         shared = self._matrices * d * self.shared_width + (d if self.shared_gate else 0)
         latent = 0 if self.latent is None else 2 * d * self.latent
         return self.layers * (d * (self.experts + self.router_rows) + routed + shared + latent)
+
+    def impossible(self) -> str | None:
+        if not 0 < self.used <= self.experts:
+            return (
+                f"a token uses {self.used} of {self.experts} experts: at least 1 and at most all of them are possible"
+            )
+        return None
 
     def parameters(self, d: int) -> int:
         return self._parameters(d, self.experts)

@@ -34,7 +34,7 @@ def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> Mo
             architecture = Architecture.from_hf_config(where)
             note = ""
             if architecture.unknown_fields:
-                note = f"fields not understood: {', '.join(architecture.unknown_fields)}"
+                note = f"fields not understood, which may change the numbers: {', '.join(architecture.unknown_fields)}"
             own = name or (where.parent.name if where.name == "config.json" else where.stem) or where.stem
             return ModelRow.from_architecture(own, architecture, str(where), note=note)
     from ..decode import HeaderSource, read_header

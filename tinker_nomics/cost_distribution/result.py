@@ -54,7 +54,7 @@ class CostDistribution(MonteCarlo):
     def standing(self) -> str:
         """The edition and the price date of the run, in words."""
         run = self.about["provenance"]
-        return edition_and_prices(run["assumptions"], run["choices"].get("price_list"))
+        return edition_and_prices(run["assumptions"], run["choices"].get("price_list"), run["overridden"])
 
     def table(self) -> str:
         """What the totals stand for, then mean, deviation and quantiles of every output, then the events."""

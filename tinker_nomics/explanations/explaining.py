@@ -105,7 +105,7 @@ class Explanation:
         own = "" if "dated_prices" in self.left_out else " at the page's own prices"
         title = (
             f"{run}: from the published edition{own} to the revised one at prices of "
-            f"{choices.get('price_list') or 'your own list'}\nP10-P90, {ranges}"
+            f"{choices.get('price_list') or 'your own'}\nP10-P90, {ranges}"
         )
         first, last = ([at[side] for side in SIDES] for at in (self.start, self.end))
         return waterfall_figure(rows, first, last, title=title)
