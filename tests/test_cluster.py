@@ -40,7 +40,10 @@ def no_cache(monkeypatch):
 
 def test_alone_without_flags_or_variables():
     assert membership(environment={}) is None
-    assert membership(environment={"SLURM_NTASKS": "1", "SLURM_PROCID": "0"}) is None
+    one = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7"}
+    assert membership(environment={**one, "SLURM_NTASKS": "1", "SLURM_STEP_NODELIST": "a"}) is None
+    # a batch script is one process of a job of many tasks; srun makes steps of them
+    assert membership(environment={**one, "SLURM_NTASKS": "64", "SLURM_JOB_NODELIST": "a[1-64]"}) is None
     assert membership(environment={"KUBERNETES_SERVICE_HOST": "10.0.0.1"}) is None
 
 
@@ -54,6 +57,7 @@ def test_flags_and_variables():
     slurm = {"SLURM_NTASKS": "64", "SLURM_PROCID": "7", "SLURM_JOB_ID": "8200"}
     slurm["SLURM_STEP_NODELIST"] = "gpu[003-010,12]"
     assert membership(environment=slurm) == Membership("gpu003:61008", 7, 64)
+    assert membership(environment={**slurm, "SLURM_STEP_NUM_TASKS": "8"}) == Membership("gpu003:61008", 7, 8)
 
 
 def test_node_lists():
@@ -76,7 +80,7 @@ def test_incomplete_membership_is_named():
 
 
 JOIN = "import sys; from tinker_nomics.cost_distribution.processes import Membership, join; "
-JOIN += "join(Membership(sys.argv[1], int(sys.argv[2]), 2), True, 1.0)"
+JOIN += "join(Membership(sys.argv[1], int(sys.argv[2]), 2), True, float(sys.argv[3]))"
 
 
 def test_who_waits_in_vain_says_so():
@@ -85,14 +89,14 @@ def test_who_waits_in_vain_says_so():
         port = taken.getsockname()[1]
         running = {
             words: subprocess.Popen(
-                [sys.executable, "-c", JOIN, address, rank],
+                [sys.executable, "-c", JOIN, address, rank, patience],
                 stderr=subprocess.PIPE,
                 text=True,
                 env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
             )
-            for address, rank, words in (
-                (f"127.0.0.1:{port}", "1", "within 1 s (Connection refused); start 2 together"),
-                (f"127.0.0.1:{port}", "0", "it has to be this host, and a free port"),
+            for address, rank, patience, words in (
+                (f"127.0.0.1:{port}", "1", "1", "within 1 s (Connection refused); start 2 together"),
+                (f"127.0.0.1:{port}", "0", "60", "(Address already in use): name this host and a free port"),
             )
         }
         for words, process in running.items():

@@ -36,17 +36,18 @@ def membership(
     """Which process of how many this is; None where it is alone.
 
     What is not given is read from the environment: JAX_COORDINATOR_ADDRESS, JAX_PROCESS_ID and JAX_NUM_PROCESSES; the
-    place in an indexed Kubernetes Job from JOB_COMPLETION_INDEX; all three from Slurm's SLURM_PROCID, SLURM_NTASKS and
-    node list, with a port made of the job's number.
+    place in an indexed Kubernetes Job from JOB_COMPLETION_INDEX; all three from what Slurm's srun sets for a step of
+    several tasks, with a port made of the job's number.
 
     Raises:
         TinkerNomicsError: two of the three are known and the third is not, or a number is out of range.
     """
     found = os.environ if environment is None else environment
-    slurm: Mapping[str, str] = found if int(found.get("SLURM_NTASKS", "1") or 1) > 1 and "SLURM_PROCID" in found else {}
+    # a batch script or a shell of salloc has the job's number of tasks too, but is one process: only steps have nodes
+    slurm = {} if "SLURM_STEP_NODELIST" not in found or _first(None, *_tasks(found)) in (None, 1) else found
     coordinator = coordinator or found.get("JAX_COORDINATOR_ADDRESS") or _slurm_coordinator(slurm)
     process_id = _first(process_id, (found, "JAX_PROCESS_ID"), (found, "JOB_COMPLETION_INDEX"), (slurm, "SLURM_PROCID"))
-    processes = _first(processes, (found, "JAX_NUM_PROCESSES"), (slurm, "SLURM_NTASKS"))
+    processes = _first(processes, (found, "JAX_NUM_PROCESSES"), *_tasks(slurm))
     if coordinator is None and (processes is None or processes == 1):
         return None
     if coordinator is None or process_id is None or processes is None:
@@ -63,6 +64,10 @@ def membership(
     return Membership(coordinator, process_id, processes)
 
 
+def _tasks(found: Mapping[str, str]) -> tuple[tuple[Mapping[str, str], str], ...]:
+    return (found, "SLURM_STEP_NUM_TASKS"), (found, "SLURM_NTASKS")
+
+
 def _first(given: int | None, *places: tuple[Mapping[str, str], str]) -> int | None:
     if given is not None:
         return given
@@ -76,10 +81,10 @@ def _first(given: int | None, *places: tuple[Mapping[str, str], str]) -> int | N
 
 
 def _slurm_coordinator(slurm: Mapping[str, str]) -> str | None:
-    nodes = slurm.get("SLURM_STEP_NODELIST") or slurm.get("SLURM_JOB_NODELIST")
+    nodes = slurm.get("SLURM_STEP_NODELIST")
     if not nodes:
         return None
-    port = _PORT + int(slurm.get("SLURM_JOB_ID", "0") or 0) % _PORTS
+    port = _PORT + (_first(None, (slurm, "SLURM_JOB_ID")) or 0) % _PORTS
     return f"{first_node(nodes)}:{port}"
 
 
@@ -102,6 +107,8 @@ def join(place: Membership, tell: bool = True, patience: float = PATIENCE) -> No
     import jax
     from jax.experimental import multihost_utils
 
+    if place.process_id == 0 and "JAX_COORDINATOR_BIND_ADDRESS" not in os.environ:
+        _refuse_taken_port(place)
     here = threading.Event()
     threading.Thread(target=_watch, args=(place, here, tell, patience), daemon=True).start()
     try:
@@ -112,10 +119,8 @@ def join(place: Membership, tell: bool = True, patience: float = PATIENCE) -> No
         # the first exchange sets up the connections, for which every process has to come within half a minute
         multihost_utils.sync_global_devices("tinker_nomics: all are here")
     except (RuntimeError, ValueError) as error:
-        listens = "process 0 listens there, so it has to be this host, and a free port" if place.process_id == 0 else ""
         raise TinkerNomicsError(
-            f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: "
-            f"{str(error).partition(chr(10))[0]}{listens and f' ({listens})'}"
+            f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: {error}"
         ) from error
     finally:
         here.set()
@@ -138,6 +143,19 @@ def _watch(place: Membership, here: threading.Event, tell: bool, patience: float
             flush=True,
         )
         os._exit(2)
+
+
+def _refuse_taken_port(place: Membership) -> None:
+    """Refuse a port that process 0 cannot listen at: JAX may crash over it."""
+    port, both = int(place.coordinator.rpartition(":")[2]), socket.has_dualstack_ipv6()
+    try:
+        family = socket.AF_INET6 if both else socket.AF_INET
+        socket.create_server(("", port), family=family, dualstack_ipv6=both).close()
+    except (OSError, OverflowError) as error:
+        raise TinkerNomicsError(
+            f"process 0 of {place.processes} cannot listen at {place.coordinator} "
+            f"({getattr(error, 'strerror', None) or error}): name this host and a free port"
+        ) from None
 
 
 def _unreachable(coordinator: str) -> str:
