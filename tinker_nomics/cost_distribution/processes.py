@@ -153,8 +153,8 @@ def _refuse_taken_port(place: Membership) -> None:
         socket.create_server(("", port), family=family, dualstack_ipv6=both).close()
     except (OSError, OverflowError) as error:
         raise TinkerNomicsError(
-            f"process 0 of {place.processes} cannot listen at {place.coordinator} "
-            f"({getattr(error, 'strerror', None) or error}): name this host and a free port"
+            f"process 0 of {place.processes} cannot listen at {place.coordinator}: {getattr(error, 'strerror', error)}; "
+            "name this host and a free port"
         ) from None
 
 
