@@ -12,7 +12,7 @@ from hand_config import hand_config
 import tinker_nomics as tn
 from tinker_nomics.cli.main import main
 from tinker_nomics.cost_sensitivity.estimate_range import TOTALS, estimate_with_range
-from tinker_nomics.totals_text import headline, range_in_words, standing
+from tinker_nomics.totals_text import edition_and_prices, headline, range_in_words, standing
 
 RUN = ["math_rl", "--model", "Qwen3-8B", "--prices", "2026-01-05", "--assumptions", "published"]
 
@@ -46,6 +46,7 @@ def test_the_words(config, ranged):
     assert standing(own) == "edition published, prices of 2026-01-05 but for prices.sample"
     all_own = tn.replace(own, {"prices.prefill": 1.0, "prices.train": 1.0})
     assert standing(all_own) == "edition published, prices of your own"
+    assert edition_and_prices("revised", "") == "edition revised, prices of your own"  # a file without a date
     totals = {name: ranged.estimate[name] for name in TOTALS}
     text = headline(config, totals, ranged.low, ranged.high, len(ranged.varied))
     assert text.startswith("Tinker $99.16; 8 x h100-sxm $") and _says_all(text, ranged)

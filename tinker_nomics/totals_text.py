@@ -24,7 +24,7 @@ def edition_and_prices(edition: str, price_list: str | None, overridden: Collect
         overridden: parameters that the run gives itself; prices among them are the caller's and not of the list.
     """
     own = [path for path in overridden if path.startswith("prices.") and path != "prices.storage"]
-    if price_list is None or set(_BILLED) <= set(own):
+    if not price_list or set(_BILLED) <= set(own):
         return f"edition {edition}, prices of your own"
     return f"edition {edition}, prices of {price_list}" + (f" but for {listed(own)}" if own else "")
 
