@@ -57,7 +57,7 @@ def median_from_mean(mean: Number, sigma: Number, cap: Number) -> Number:
     free = mean * jnp.exp(-sigma * sigma / 2)
     capped = jnp.isfinite(cap)
     target, bound = jnp.where(capped, mean, 0.5), jnp.where(capped, cap, 1.0)
-    log_median = jax.lax.stop_gradient(_log_median(target, bound, sigma))
+    log_median = _log_median(*map(jax.lax.stop_gradient, (target, bound, sigma)))
     median = jnp.exp(log_median)
     whole = median * jnp.exp(sigma * sigma / 2)
     z = jnp.log(bound / median) / sigma

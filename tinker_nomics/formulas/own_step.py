@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from ..assumptions import either, may_be_on
 from ..config import Number
 from .figures import ClusterFigures, ModelFigures
 from .lengths import median_from_mean
-from .long_tail import refilled_seconds, synchronous_seconds
+from .long_tail import Refilled, refilled, synchronous_seconds
 from .pool_split import balanced_share, stream_minibatch_seconds
 from .utilisation import utilisation
 
@@ -100,29 +101,35 @@ def decode_seconds(
     share: Number,
     model: ModelFigures,
     cluster: ClusterFigures,
-    refilled: bool,
+    steady: Refilled,
+    waits: bool,
     long_tail: Any = True,
 ) -> Number:
     """Decode of a step's sequences on `share` of the GPUs, spread evenly over the replicas.
 
     Args:
-        refilled: whether new rollouts start as old ones end, so that nobody waits for the longest: k steps' worth of
-            rollouts are then in flight.
+        steady: a replica that is refilled.
+        waits: whether everyone waits for the longest; else new rollouts start as old ones end, and k steps' worth of
+            rollouts are in flight.
         long_tail: where off, all rollouts end together and only their own step's worth is in flight.
     """
-    each = work.sequences * cluster.tensor_parallel / (share * cluster.gpus)
+    each = _each(work, share, cluster)
 
-    def full(flying: Number) -> Number:
-        return refilled_seconds(each, flying, work.mean, work.prompt, work.observed, model, cluster)
-
-    def waits() -> Number:
+    def tail() -> Number:
         median = median_from_mean(work.mean, work.sigma, work.cap)
         some = jnp.where(each >= 1, each, 1.0)
         return synchronous_seconds(some, median, work.sigma, work.cap, work.prompt, work.observed, model, cluster)
 
-    ahead = jnp.where(work.bound >= 1, work.bound, 1.0)
-    seconds = either(long_tail, lambda: full(each), (lambda: full(each * ahead)) if refilled else waits)
+    def ahead() -> Number:
+        return steady.seconds(each, each * jnp.where(work.bound >= 1, work.bound, 1.0))
+
+    seconds = either(long_tail, lambda: steady.seconds(each, each), tail if waits else ahead)
     return seconds * work.sampled * (1 + work.evaluated)
+
+
+def _each(work: StepWork, share: Number, cluster: ClusterFigures) -> Number:
+    """Sequences of a step per replica."""
+    return work.sequences * cluster.tensor_parallel / (share * cluster.gpus)
 
 
 def train_seconds(
@@ -160,23 +167,17 @@ def step_times(
     """
     sync = trainer.sync_bytes / trainer.sync_rate
     fixed = trainer.fixed_seconds + work.extra_train_seconds
+    steady = refilled(work.mean, work.prompt, work.observed, model, cluster)
     if kind == "async":
-        return _asynchronous(work, model, cluster, trainer, share, switches, fixed, sync)
-    decode = decode_seconds(work, 1.0, model, cluster, kind == "partial", switches.long_tail)
+        return _asynchronous(work, model, cluster, trainer, share, switches, fixed, sync, steady)
+    decode = decode_seconds(work, 1.0, model, cluster, steady, kind != "partial", switches.long_tail)
     prefill = prefill_seconds(work, 1.0, model, cluster)
     train = train_seconds(work, 1.0, model, cluster, trainer)
     if kind == "partial":
         tail = 0.0 * decode
     else:
-        full = refilled_seconds(
-            work.sequences * cluster.tensor_parallel / cluster.gpus,
-            work.sequences * cluster.tensor_parallel / cluster.gpus,
-            work.mean,
-            work.prompt,
-            work.observed,
-            model,
-            cluster,
-        )
+        each = _each(work, 1.0, cluster)
+        full = steady.seconds(each, each)
         tail = either(
             switches.long_tail, lambda: 0.0 * decode, lambda: decode - full * work.sampled * (1 + work.evaluated)
         )
@@ -200,23 +201,28 @@ def _asynchronous(
     switches: StepSwitches,
     fixed: Number,
     sync: Number,
+    steady: Refilled,
 ) -> StepTimes:
-    def sides(rollouts: Number, training: Number) -> tuple[Number, Number, Number]:
-        return (
-            decode_seconds(work, rollouts, model, cluster, True, switches.long_tail),
-            prefill_seconds(work, rollouts, model, cluster),
-            train_seconds(work, training, model, cluster, trainer),
-        )
+    prefill = prefill_seconds(work, 1.0, model, cluster)
+
+    def decoding(part: Number) -> Number:
+        return decode_seconds(work, part, model, cluster, steady, False, switches.long_tail)
+
+    def training(part: Number) -> Number:
+        return train_seconds(work, part, model, cluster, trainer)
+
+    def sides(part: Number, rest: Number) -> tuple[Number, Number, Number]:
+        return decoding(part), prefill / part, training(rest)
 
     def divided() -> tuple[Number, tuple[Number, Number, Number]]:
-        def rolling(part: Number) -> Number:
-            decode, prefill, _ = sides(part, 0.5)
-            return decode + prefill
-
-        def training(part: Number) -> Number:
-            return sides(0.5, part)[2] + fixed
-
-        part = share if share is not None else balanced_share(rolling, training, 0.0 * (rolling(0.5) + training(0.5)))
+        part = share
+        if part is None:
+            shapes = (jnp.shape(leaf) for leaf in jax.tree.leaves((work, model, cluster, trainer, switches)))
+            part = balanced_share(
+                lambda some: decoding(some) + prefill / some,
+                lambda some: training(some) + fixed,
+                jnp.zeros(jnp.broadcast_shapes(*shapes)),
+            )
         return part, sides(part, 1 - part)
 
     part, (decode, prefill, train) = either(switches.pool_split, lambda: (1.0, sides(1.0, 1.0)), divided)

@@ -53,19 +53,20 @@ def unlimited_step(rho: Number, bound: Number, variation: Number) -> Number:
         The root of the equation above, by Newton's method; one step more carries the first derivatives.
     """
 
-    def excess(tau: Number) -> tuple[Number, Number]:
+    def excess(tau: Number, rho: Number, bound: Number, variation: Number) -> tuple[Number, Number]:
         """The equation's left side less 1, and its derivative by tau: (k + 1) F((k + 1) tau - rho) - k F(k tau - rho)."""
         ends = jnp.stack(jnp.broadcast_arrays((bound + 1) * tau - rho, bound * tau - rho))
         whole, share = partial_integral(ends, jnp.broadcast_to(variation, ends.shape))
         return whole[0] - whole[1] - 1, (bound + 1) * share[0] - bound * share[1]
 
-    zero = 0.0 * (rho + bound + variation)
+    fixed = tuple(map(jax.lax.stop_gradient, (rho, bound, variation)))
+    zero = jnp.zeros(jnp.broadcast_shapes(*map(jnp.shape, fixed)))
     # beyond the mean time F grows towards 1, so the interval is never longer than this
-    high = zero + 4.0 + rho + variation * variation
-    # the root where all groups take equally long
-    equal = (rho + 2) / (bound + 1)
-    tau = bracketed_root(excess, zero, high, zero + jnp.where(equal >= 1, equal, 1.0), STEPS)
-    value, slope = excess(tau)
+    high = 4.0 + fixed[0] + fixed[2] ** 2
+    equal = (fixed[0] + 2) / (fixed[1] + 1)  # the root where all groups take equally long
+    start = jnp.where(equal >= 1, equal, 1.0)
+    tau = bracketed_root(lambda tau: excess(tau, *fixed), zero, zero + high, zero + start, STEPS)
+    value, slope = excess(tau, rho, bound, variation)
     return tau - value / jax.lax.stop_gradient(slope)
 
 
