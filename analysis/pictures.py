@@ -15,6 +15,7 @@ from study import study_arguments
 from tinker_nomics.cli.main import main as tinker_nomics
 
 RUN = ["math_rl", "--prices", "2026-10-07"]
+EXPLAINED = [*RUN, "--model", "Qwen3-8B", "--workload.completion-tokens", "300"]
 GROWTH = ["--uncertain", "workload.length_growth=lognormal(1.1,1.5,3.0)", "--samples", "1e6", "--budget", "500"]
 
 
@@ -27,6 +28,7 @@ def commands(header: str | None) -> dict[str, list[str]]:
         "exceedance.png": ["monte-carlo", *RUN, *GROWTH, "--plot"],
         "histogram.png": ["monte-carlo", *RUN, *GROWTH, "--histogram"],
         "fan.png": ["monte-carlo", *RUN, *GROWTH, "--fan"],
+        "waterfall.png": ["estimate", *EXPLAINED, "--explain", "--plot"],
     }
     if header is not None:
         chips = ["--chip", "h100-sxm,b200,mi300x,rtx4090,m3-ultra", "--tp", "1,2,4,8"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,3 +119,30 @@ def test_the_command_prints_and_draws_it(capsys, tmp_path, monkeypatch):
     assert len(document["lines"]) == 16 and document["lines"][0]["switch"] == "dated_prices"
     assert main([*run, "--plot", str(picture)]) == 2
     assert "--explain" in capsys.readouterr().err
+
+
+def test_the_page_on_the_revised_edition_holds_what_is_computed():
+    """The table of docs/revised.md: both ends, every line, and the ranges."""
+    page = (Path(__file__).parents[1] / "docs" / "revised.md").read_text(encoding="utf-8")
+    run = tn.Config.from_recipe(
+        "math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", overrides={"workload.completion_tokens": 300}
+    )
+    explained = tn.explain(run)
+    amounts = [
+        cents([line.tinker if side == SIDES[0] else line.own for line in explained.lines],
+              explained.start[side], explained.end[side])
+        for side in SIDES
+    ]  # fmt: skip
+    cells = {row.split("|")[1].strip() or row.split("|")[2].strip(): row.split("|")[-3:-1] for row in page.splitlines()
+             if row.startswith("| ") and row.count("|") == 8}  # fmt: skip
+    for number, line in enumerate(explained.lines):
+        printed = cells[str(line.deviation.number)]
+        for text, column in zip(printed, amounts, strict=True):
+            value = column[number]
+            written = f"{'+' if value > 0 else '-'}${abs(value) / 100:,.2f}"
+            assert text.strip() == written if value else text.strip() in ("", "0"), line.deviation.switch
+    for name, totals in (("start", explained.start), ("end", explained.end)):
+        assert [text.strip() for text in cells[name]] == [f"${totals[side]:,.2f}" for side in SIDES]
+        ranged, flat = explained.ranges[name], " ".join(page.split())
+        for side in SIDES:
+            assert f"${ranged.low[side]:,.2f} to ${ranged.high[side]:,.2f}" in flat
