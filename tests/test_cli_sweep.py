@@ -279,3 +279,18 @@ def test_killed_at_random_moments_a_sweep_ends_with_the_same_integers(tmp_path):
     assert kills, error
     _same(json.loads(out), truth)
     assert read_states(path).complete
+
+
+def test_totals_are_printed_with_the_range_of_the_run_they_start_from(capsys):
+    from tinker_nomics.cost_sensitivity.estimate_range import estimate_with_range
+
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-01-05", assumptions="published")
+    ranged = estimate_with_range(config)
+    for more in ([], ["--top", "2"]):
+        assert main([*RUN, "--over", "workload.steps=90,180,270", *more, "--quiet"]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "edition published, prices of 2026-01-05" in said
+        assert f"Tinker ${ranged.low['tinker.total']:,.2f} to ${ranged.high['tinker.total']:,.2f}" in said
+        assert "(that is Tinker -" in said
+    assert main([*RUN, "--over", "cluster.trainer.mfu-dense=0.1,0.2", "--quiet"]) == 2
+    assert "cluster.mfu takes its place" in capsys.readouterr().err

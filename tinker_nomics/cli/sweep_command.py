@@ -64,9 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if args.zip:
         raise TinkerNomicsError("--zip: only a grid is reduced; leave it out, or --top, --pareto, --by and --winners")
     with standard_output_aside(place is not None), shared(args, place):
-        found = _reduced(args, config_from(args), axes)
+        config = config_from(args)
+        found = _reduced(args, config, axes)
     if place is None or place.process_id == 0:
         show_reduction(args, found)
+        _say_range(args, config)
         _tell(args, found, 1 if place is None else place.processes)
     return 0 if found.complete else 130
 
@@ -128,6 +130,7 @@ def _every_point(args: argparse.Namespace, axes: dict[str, Any]) -> int:
 
         print(heading(batch.provenance, len(batch), batch.axes))
         print(sweep_table(batch, (args.output,) if args.output else OUTPUTS))
+        _say_range(args, config)
     if args.csv is not None:
         batch.to_csv(args.csv, args.force)
     if args.out is not None:
@@ -217,6 +220,14 @@ def show_reduction(args: argparse.Namespace, found: GridReduction) -> None:
     if args.csv is not None:
         found.to_csv(args.csv, args.force)
     _say_written(args, args.plot, args.map, args.csv)
+
+
+def _say_range(args: argparse.Namespace, config: Config) -> None:
+    """How far the totals may lie from what is printed: the range of the run that the grid starts from."""
+    if not args.json:
+        from .sweep_text import range_of_start
+
+        print(f"\n{range_of_start(config)}")
 
 
 def _say_written(args: argparse.Namespace, *paths: str | None) -> None:

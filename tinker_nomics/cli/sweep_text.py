@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ from ..streaming.pareto import Front
 from ..streaming.top_k import PointTable
 from ..streaming.winners import WinnerTable
 from ..sweeps.grid_tables import group_rows, point_rows
+from ..totals_text import SIDES, range_in_words
 from .text_table import table
 
 if TYPE_CHECKING:
+    from ..config import Config
     from ..sweeps.grid_result import GridReduction
     from ..sweeps.result import Sweep
 
@@ -32,6 +35,21 @@ def heading(provenance: Mapping[str, Any], points: int, axes: Mapping[str, np.nd
     dated = "prices by date" if "prices" in axes else f"prices of {prices}"
     over = " x ".join(f"{path}[{len(values)}]" for path, values in axes.items())
     return f"{run}: {points:,} configurations, {over}\nedition {provenance['assumptions']}, {dated}\n"
+
+
+def range_of_start(config: Config) -> str:
+    """P10 and P90 of the run that a grid starts from, in USD and as shares of its totals."""
+    from ..cost_sensitivity.estimate_range import estimate_with_range
+
+    ranged = estimate_with_range(config)
+    words = range_in_words(ranged.low, ranged.high, len(ranged.varied))
+    shares = [
+        f"{title} {ranged.low[name] / total - 1:+.0%} to {ranged.high[name] / total - 1:+.0%}"
+        for name, title in SIDES.items()
+        if name in ranged.low and (total := ranged.estimate[name])
+    ]
+    text = f"every row is at its own values; of the run that the grid starts from: {words}"
+    return textwrap.fill(text + (f" (that is {', '.join(shares)})" if shares else ""), 100, subsequent_indent="  ")
 
 
 def sweep_table(batch: Sweep, outputs: Sequence[str]) -> str:
