@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ import tinker_nomics as tn
 from tinker_nomics.boundary import x64
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.streaming import Groups, Moments, NonFinite, Pareto, TopK, Winners
+from tinker_nomics.streaming.reducer import Reducer
 from tinker_nomics.sweeps.grid_model import Places
 from tinker_nomics.sweeps.grid_reduction import reduce_grid
 
@@ -212,3 +214,31 @@ def test_bad_requests_are_named(config):
         reduce_grid(config, {"chip": ["h100-sxm", "b200"]}, {"g": Groups({"chip": ("b200", "h100-sxm")})})
     with pytest.raises(TinkerNomicsError, match=r"cluster.gpus is a number"):
         reduce_grid(config, {"cluster.gpus": [1, 2]}, {"g": Groups({"cluster.gpus": ("1", "2")})})
+
+
+class Largest(Reducer):
+    """A reducer of the user's own."""
+
+    def init(self, shapes):
+        return jnp.full((), -jnp.inf, jnp.float64)
+
+    def update(self, state, chunk):
+        value = jnp.max(jnp.where(chunk.usable("tinker.total"), chunk.outputs["tinker.total"], -jnp.inf))
+        return jnp.where(value > state, value, state)
+
+    def merge(self, a, b):
+        return jnp.where(a > b, a, b)
+
+    def result(self, state):
+        return float(state)
+
+
+def test_a_reducer_of_ones_own(config, tmp_path):
+    axes = {"workload.completion_tokens": [100, 300, 200], "cluster.gpus": GPUS}
+    found = reduce_grid(config, axes, {"largest": Largest()})
+    assert found["largest"] == pytest.approx(tn.sweep(config, axes)["tinker.total"].max(), rel=1e-14)
+    with pytest.raises(TinkerNomicsError, match="reducer of your own cannot be described"):
+        found.to_npz(tmp_path / "a.npz")
+    with pytest.raises(TinkerNomicsError, match="reducer 'largest' is a Largest of your own"):
+        reduce_grid(config, axes, {"largest": Largest()}, out=tmp_path / "a.npz")
+    assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ from streaming.layout_program import Model, points
 import tinker_nomics as tn
 from tinker_nomics import streaming as st
 from tinker_nomics.streaming import collecting
+from tinker_nomics.sweeps.grid_reduction import reduce_grid
 
 AXES = {
     "schedule.kind": ["sync", "async"],
@@ -64,6 +65,16 @@ def everything(mesh) -> tuple[dict[str, np.ndarray], list[int]]:
     return found, counts
 
 
+def reduced() -> dict[str, np.ndarray]:
+    """What reducers find in the grid of AXES, whose schedules are programs of their own."""
+    by = {"schedule.kind": ("sync", "async")}
+    reducers = {"top": st.TopK("self_hosted.total", 50), "front": st.Pareto(["self_hosted.total", "self_hosted.hours"])}
+    reducers |= {"sides": st.Winners(["tinker.total", "self_hosted.total"], by), "groups": st.Groups(by)}
+    found = reduce_grid(hand_config(), AXES, reducers)
+    leaves = jax.tree_util.tree_leaves_with_path(found.results)
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves if not isinstance(leaf, str)}
+
+
 def main(target: str, rank: int, ranks: int, port: int) -> None:
     if ranks > 1:
         jax.distributed.initialize(f"127.0.0.1:{port}", ranks, rank)
@@ -84,6 +95,7 @@ def main(target: str, rank: int, ranks: int, port: int) -> None:
             collecting.time.monotonic = waiting
         assert counts == [3, 3], counts
         np.savez(f"{target}_all", **found)
+    np.savez(f"{target}_reduced", **reduced())
     batch = tn.sweep(hand_config(), AXES, outputs=["self_hosted.total", "tinker.total"])
     found, _ = everything(None)
     np.savez(f"{target}_own", **found)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hand_config import hand_config
-from streaming.collect_program import AXES, everything
+from streaming.collect_program import AXES, everything, reduced
 
 import tinker_nomics as tn
 
@@ -44,7 +44,7 @@ def found(tmp_path_factory) -> dict[str, dict[str, np.ndarray]]:
 def test_any_number_of_devices_and_processes_gives_the_same_bits(found):
     alone, counts = everything(None)
     assert counts == [1, 1] and alone["host_fixed"] == 7.0 and alone["host_a"].shape == (4000,)
-    layouts = [name for name in found if not name.endswith("sweep")]
+    layouts = [name for name in found if not name.endswith(("sweep", "reduced"))]
     assert len(layouts) == 7
     for layout in layouts:
         assert found[layout].keys() == alone.keys()
@@ -57,3 +57,15 @@ def test_a_sweep_too(found):
     for layout in ("devices_sweep", "process0_sweep", "process1_sweep"):
         for name in batch.outputs:
             np.testing.assert_array_equal(found[layout][name], batch[name], err_msg=f"{layout} {name}")
+
+
+def test_a_reduced_grid_too(found):
+    alone = reduced()
+    assert len(alone["['top'].number"]) == 50 and len(alone["['front'].number"]) > 10
+    for layout in ("devices_reduced", "process0_reduced", "process1_reduced"):
+        assert found[layout].keys() == alone.keys()
+        for name, values in alone.items():
+            if values.dtype.kind == "i" or (layout.startswith("process") and not name.endswith(".mean")):
+                np.testing.assert_array_equal(found[layout][name], values, err_msg=f"{layout} {name}")
+            else:  # a program for several devices is another one, whose last bits may differ
+                np.testing.assert_allclose(found[layout][name], values, rtol=1e-12, err_msg=f"{layout} {name}")
