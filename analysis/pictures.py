@@ -16,6 +16,12 @@ from tinker_nomics.cli.main import main as tinker_nomics
 
 RUN = ["math_rl", "--prices", "2026-10-07"]
 EXPLAINED = [*RUN, "--model", "Qwen3-8B", "--workload.completion-tokens", "300"]
+# 128 million configurations: some minutes
+GRID = ["math_rl", "--model", "Qwen/Qwen3-8B", "--prices", "2026-01-05", "--top", "3", "--by", "chip,tp"]
+GRID += ["--over", "chip=h100-sxm,h200-sxm,b200,mi300x,a100-80-sxm", "--over", "tp=1,2,4,8"]
+GRID += ["--over", "gpus=range(8,64,8)", "--over", "workload.rollouts-per-prompt=4,8,16,32"]
+GRID += ["--over", "workload.completion-tokens=log(100,8000,50)", "--over", "workload.length-growth=linear(1,3,40)"]
+GRID += ["--over", "cluster.price-per-gpu-hour=linear(1,6,100)"]
 GROWTH = ["--uncertain", "workload.length_growth=lognormal(1.1,1.5,3.0)", "--samples", "1e6", "--budget", "500"]
 
 
@@ -28,6 +34,7 @@ def commands(header: str | None) -> dict[str, list[str]]:
         "exceedance.png": ["monte-carlo", *RUN, *GROWTH, "--plot"],
         "histogram.png": ["monte-carlo", *RUN, *GROWTH, "--histogram"],
         "fan.png": ["monte-carlo", *RUN, *GROWTH, "--fan"],
+        "grid_winners.png": ["sweep", *GRID, "--map"],
         "waterfall.png": ["estimate", *EXPLAINED, "--explain", "--plot"],
     }
     if header is not None:

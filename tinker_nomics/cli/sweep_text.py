@@ -96,13 +96,25 @@ def _points(found: GridReduction, name: str, result: PointTable | Front) -> str:
     shown = rows if len(rows) <= _ROWS else [rows[i] for i in np.linspace(0, len(rows) - 1, _ROWS).round().astype(int)]
     axes = [path for path, values in found.axes.items() if len(values) > 1]
     flags = [flag for flag in _FLAGS if any(row.get(flag) == 0 for row in rows)]
-    outputs = [name for name in found.about["outputs"] if name not in _FLAGS]
-    names = [*axes, *outputs, *flags]
-    body = [[_written(each, row[each]) for each in names] for row in shown]
-    text = table(body, [_headed(each, found.units) for each in names], _aligned(body))
+    outputs = [each for each in found.about["outputs"] if each not in _FLAGS]
+    text = _told(found, shown, [*axes, *outputs, *flags], axes)
     left = _more(len(rows) - len(shown), "points: write them with --csv or --json")
     lost = f"\nthinned: {result.dropped:,} points left out" if isinstance(result, Front) and not result.exact else ""
     return f"{_titled(found, name)}\n\n{text}{left}{lost}\n"
+
+
+def _told(found: GridReduction, rows: Sequence[Mapping[str, Any]], names: Sequence[str], axes: Sequence[str]) -> str:
+    """Points as a table; an axis on which all of them agree is told beneath it."""
+    shared = [path for path in axes if len(rows) > 1 and len({row[path] for row in rows}) == 1]
+    kept = [name for name in names if name not in shared]
+    body = [[_written(name, row[name]) for name in kept] for row in rows]
+    text = table(body, [_headed(name, found.units) for name in kept], _aligned(body))
+    return text + _shared(found, rows[0], shared, "all with")
+
+
+def _shared(found: GridReduction, row: Mapping[str, Any], paths: Sequence[str], words: str) -> str:
+    values = (f"{path} = {_written(path, row[path])} {found.units.get(path, '')}".removesuffix(" 1") for path in paths)
+    return f"\n{words} {', '.join(value.rstrip() for value in values)}" if paths else ""
 
 
 def _titled(found: GridReduction, name: str) -> str:
@@ -113,13 +125,17 @@ def _titled(found: GridReduction, name: str) -> str:
 
 
 def _groups(found: GridReduction, output: str, result: Any) -> str:
-    by = list(result.by)
-    own = [path for path, values in found.axes.items() if len(values) > 1 and path not in by]
+    by, rows = list(result.by), group_rows(found, output, result)
     sides = found.results.get("winners")
     names = list(sides.wins) if isinstance(sides, WinnerTable) and sides.by == result.by else []
     shares = [_shares(sides, side) for side in names] if isinstance(sides, WinnerTable) else []
+    # the point that has the least of its group: told beneath the table where that is the same everywhere
+    filled = [row for row in rows if row["points"]]
+    others = [path for path, values in found.axes.items() if len(values) > 1 and path not in by]
+    same = [path for path in others if len(filled) > 1 and len({row[path] for row in filled}) == 1]
+    own = [path for path in others if path not in same]
     body = []
-    for place, row in enumerate(group_rows(found, output, result)):
+    for place, row in enumerate(rows):
         cells = [_written(path, row[path]) for path in by]
         cells += [f"{row['points']:,}", *(_written(output, row.get(key)) for key in (output, "mean"))]
         cells += [share[place] for share in shares]
@@ -127,7 +143,8 @@ def _groups(found: GridReduction, output: str, result: Any) -> str:
     head = [_headed(path, found.units) for path in by] + ["points", f"least {_headed(output, found.units)}", "mean"]
     head += [f"{side.split('.')[0].replace('self_hosted', 'own')} cheaper" for side in names]
     head += [f"{_headed(path, found.units)} at the least" for path in own]
-    return table(body[:_ROWS], head, _aligned(body)) + _more(len(body) - _ROWS, "groups: write them with --csv") + "\n"
+    text = table(body[:_ROWS], head, _aligned(body)) + _more(len(body) - _ROWS, "groups: write them with --csv")
+    return text + (_shared(found, filled[0], same, "each least with") if filled else "") + "\n"
 
 
 def _shares(result: WinnerTable, side: str) -> list[str]:
