@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .hardware import Machine as Machine
     from .hardware import Tier as Tier
     from .outputs import Estimate as Estimate
+    from .sweeps.grid_reduction import reduce_grid as reduce_grid
+    from .sweeps.grid_result import GridReduction as GridReduction
     from .sweeps.sweeping import Sweep as Sweep
     from .sweeps.sweeping import sweep as sweep
     from .uncertainty import PERT as PERT
@@ -63,6 +65,8 @@ _PUBLIC = {
     "Estimate": "outputs",
     "sweep": "sweeps.sweeping",
     "Sweep": "sweeps.sweeping",
+    "reduce_grid": "sweeps.grid_reduction",
+    "GridReduction": "sweeps.grid_result",
     "TinkerNomicsError": "errors",
     "ConfigError": "errors",
     "read_header": "decode",
@@ -113,6 +117,7 @@ __all__ = [
     "Explanation",
     "GgufError",
     "GgufHeader",
+    "GridReduction",
     "HeaderSource",
     "Link",
     "LogNormal",
@@ -136,6 +141,7 @@ __all__ = [
     "price",
     "price_grid",
     "read_header",
+    "reduce_grid",
     "replace",
     "sensitivity",
     "sweep",
