@@ -124,7 +124,7 @@ def test_distribution_curves():
     result = monte_carlo(_cost, INPUTS, samples=2**12)
     figure = exceedance_figure(result, outputs=["total", "gap"], budget=230.0, unit="USD")
     chance = 100 * result.probability("total > 230")
-    assert any(text.startswith(f"P(total > 230) = {chance:.2f} %") for text in _texts(figure))
+    assert any(text.startswith(f"P(total > 230) = {chance:.2f} % ± ") for text in _texts(figure))
     y = figure.axes[0].lines[0].get_ydata()
     assert y[0] == 1.0 and y[-1] == 0.0 and np.all(np.diff(y) <= 0)
     figure = exceedance_figure(result, outputs=["total", "gap"], budget=float(result.minimum["gap"].value))

@@ -12,6 +12,7 @@ from known_functions import ISHIGAMI, ISHIGAMI_INPUTS, ishigami
 from scipy import stats
 
 from tinker_nomics.uncertainty import CorrelationError, LogNormal, Normal, UncertaintyError, Uniform, monte_carlo
+from tinker_nomics.uncertainty.text import probability_in_words
 
 INPUTS = {"a": Normal(1.0, 2.0), "b": LogNormal(0.2, 0.4)}
 
@@ -221,3 +222,12 @@ def test_arrays_are_taken_apart_by_place():
     found = monte_carlo(lambda x: {"path": x["a"] * np.arange(3.0)}, {"a": Uniform(0.0, 1.0)}, 2**12)
     assert list(found.mean) == ["path[0]", "path[1]", "path[2]"]
     assert found.quantile("path[2]", 0.5) == pytest.approx(1.0, rel=2e-3)
+
+
+def test_a_chance_is_never_printed_as_certain():
+    assert probability_in_words(0.16312, 0.00018) == "= 0.1631 +- 0.0002"
+    assert probability_in_words(0.16312, 0.00018, percent=True) == "= 16.31 % ± 0.02 %"
+    assert probability_in_words(0.4444, 1e-6) == "= 0.4444 +- <0.0001"
+    assert probability_in_words(1.0, 0.0) == "> 0.9999" and probability_in_words(0.0, 0.0) == "< 0.0001"
+    assert probability_in_words(1.0, 0.0, percent=True) == "> 99.99 %"
+    assert probability_in_words(0.5, float("nan")) == "= 0.5000"

@@ -63,7 +63,7 @@ def exceedance_figure(
         ends.append((part.quantile(0.0005), part.quantile(0.998)))
         if budget is not None:
             chance, error = result.probability(f"{output} > {budget}"), result.probability_error(f"{output} > {budget}")
-            text = f"P({output or 'output'} > {number(budget)}) {probability_in_words(chance, error)}"
+            text = f"P({output or 'output'} > {number(budget)}) {probability_in_words(chance, error, percent=True)}"
             axis.plot([budget], [chance], marker="o", color=line.get_color(), zorder=4)
             chances.append((chance, text, line.get_color()))
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)

@@ -29,16 +29,21 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def probability_in_words(share: float, error: float, digits: int = 4) -> str:
-    """ "= 0.1631 +- 0.0002", or "> 0.9999" and "< 0.0001" where a sample cannot tell it from 1 and 0 to that many digits."""
-    least = 10.0**-digits
+def probability_in_words(share: float, error: float, percent: bool = False) -> str:
+    """ "= 0.1631 +- 0.0002" or "= 16.31 % ± 0.02 %"; "> 0.9999" and "< 0.0001" where it is 1 or 0 to four digits."""
+    scale, digits, unit, sign = (100, 2, " %", "±") if percent else (1, 4, "", "+-")
+
+    def written(value: float) -> str:
+        return f"{scale * value:.{digits}f}{unit}"
+
+    least = 1e-4
     if share > 1 - least / 2:
-        return f"> {1 - least:.{digits}f}"
+        return f"> {written(1 - least)}"
     if share < least / 2:
-        return f"< {least:.{digits}f}"
+        return f"< {written(least)}"
     if error != error:
-        return f"= {share:.{digits}f}"
-    return f"= {share:.{digits}f} +- " + (f"{error:.{digits}f}" if error >= least / 2 else f"<{least:.{digits}f}")
+        return f"= {written(share)}"
+    return f"= {written(share)} {sign} " + (written(error) if error >= least / 2 else f"<{written(least)}")
 
 
 def estimate(value: float, half: float, digits: int = 3) -> str:
