@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from figures_by_hand import H100, close, cluster, figures, slopes_error
+from scipy import special
 
 from tinker_nomics.boundary import x64
 from tinker_nomics.config import Workload
@@ -21,6 +22,7 @@ from tinker_nomics.formulas import (
     trained_tokens,
     utilisation,
 )
+from tinker_nomics.formulas.normal import normal_tails
 
 
 def agent(**changes: float) -> Workload:
@@ -200,3 +202,15 @@ def test_the_remainder_item_by_item() -> None:
     assert step_remainder.sandbox_wait(4.0, False) == step_remainder.sandbox_wait(None, True) == 0.0
     forward = step_remainder.forward_seconds(1e6, 8e9, 8.0, H100.matrix_rate, 0.4)
     assert forward == pytest.approx(1.6e16 / (8 * 989e12 * 0.4))
+
+
+def test_normal_tails_are_those_of_the_error_function() -> None:
+    z = np.linspace(-9.0, 9.0, 4001)
+    with x64():
+        beyond, log_below = map(np.asarray, normal_tails(z))
+        furthest = [float(part) for part in normal_tails(-700.0)]
+    np.testing.assert_allclose(beyond, special.ndtr(-z), rtol=1e-9)
+    np.testing.assert_allclose(log_below, special.log_ndtr(z), rtol=1e-9)
+    assert furthest == [1.0, pytest.approx(special.log_ndtr(-9.0), rel=1e-9)]
+    assert slopes_error(lambda x: normal_tails(x)[0], 1.3) < 1e-6
+    assert slopes_error(lambda x: normal_tails(x)[1], -1.3) < 1e-6

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ..config import Number
-from .normal import normal_cdf
+from .normal import normal_cdf, normal_tails
 
 NORMAL_P99 = 2.3263478740408408  # the standard normal's 99th percentile
 NEWTON_STEPS = 4  # the error is then below 1e-7 for every spread up to p99/p50 = 10^4, and one more step follows
@@ -104,8 +104,7 @@ def alive(x: Number, sequences: Number) -> tuple[Number, Number]:
         x: standard deviations of the logarithm of a length above its median m.
         sequences: n, >= 1.
     """
-    share = normal_cdf(-x)
-    whole = share >= 1.0
-    some = jnp.where(whole, 1.0, 1 - jnp.exp(sequences * jnp.log1p(-jnp.where(whole, 0.5, share))))
+    share, log_ended = normal_tails(x)
+    some = 1 - jnp.exp(sequences * log_ended)
     visible = some > 1e-14  # below, rounding has eaten it: a single one runs, if any
     return jnp.where(visible, sequences * share / jnp.where(visible, some, 1.0), 1.0), some
