@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser)
     group = parser.add_argument_group("sample")
     add_uncertain_arguments(group)
-    group.add_argument("--samples", default="1e6", metavar="N", help="samples in all (default 1e6)")
+    group.add_argument("--samples", default="2e6", metavar="N", help="samples in all (default 2e6)")
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, for errors (default 16)")
     group.add_argument("--lengths", metavar="FILE.csv", help="mean completion tokens per step, for the growth factor")
     group.add_argument("--fan", metavar="FILE", help="draw the bill over the steps there, as bands of quantiles")
