@@ -7,9 +7,10 @@ import pytest
 from hand_config import hand_config
 
 import tinker_nomics as tn
-from tinker_nomics.cost_sensitivity.estimate_range import TOTALS, estimate_with_range, kronecker
+from tinker_nomics.cost_sensitivity.estimate_range import TOTALS, estimate_with_range, kronecker, range_of
 from tinker_nomics.declared_ranges import declared_distributions
 from tinker_nomics.outputs import by_path
+from tinker_nomics.totals_text import ends, span
 
 
 @pytest.mark.parametrize("assumptions", ["published", "revised"])
@@ -58,3 +59,24 @@ def test_the_points_fill_the_cube():
     assert np.abs(points.mean(axis=0) - 0.5).max() < 0.02
     cells = np.unique((points * 4).astype(int), axis=0)
     assert len(cells) > 60  # of 64
+
+
+def test_a_draw_that_does_not_fit_is_dearer_than_all_that_do():
+    column = np.arange(101.0)
+    assert range_of({"x": column}) == ({"x": 10.0}, {"x": 90.0})
+    few, many = column.copy(), column.copy()
+    few[[3, 50]], many[20:60] = np.nan, np.inf
+    low, high = range_of({"few": few, "many": many})
+    assert 10 < low["few"] < 12 and 91 <= high["few"] <= 93 and low["many"] == 10.0 and high["many"] == np.inf
+    assert span(low["many"], high["many"], "USD") == "$10.00 to more than fits on the GPUs"
+    assert ends(low, high)["many"] == {"p10": 10.0, "p90": None}
+    assert range_of({"x": np.empty(0)}) == ({}, {})
+
+
+def test_long_rollouts_that_outgrow_a_chip_leave_the_range_a_number():
+    long = {"workload.prompt_tokens": 1000, "workload.steps": 100}
+    config = tn.Config.from_recipe("harbor_rl", prices="2026-10-07", gpus=80, sandbox="none", overrides=long)
+    ranged = estimate_with_range(config)
+    assert all(np.isfinite(value) for value in (*ranged.low.values(), *ranged.high.values()))
+    assert ranged.low["self_hosted.total"] < ranged.estimate.self_hosted.total < ranged.high["self_hosted.total"]
+    assert "nan" not in str(ranged.estimate)

@@ -110,6 +110,7 @@ def test_an_explanation_says_all_of_both_editions(config):
     explained = tn.explain(config)
     text = str(explained)
     assert text == explained.table()
+    assert len(repr(explained)) < 250 and "prices of 2026-01-05" in repr(explained)
     for name, ends in explained.ranges.items():
         assert set(ends.low) == set(TOTALS), name
         assert f"Tinker ${ends.low['tinker.total']:,.2f}" in " ".join(text.split())

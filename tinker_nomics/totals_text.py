@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,19 @@ def edition_and_prices(edition: str, price_list: str | None, overridden: Collect
     Args:
         overridden: parameters that the run gives itself; prices among them are the caller's and not of the list.
     """
+    return f"edition {edition}, {_prices(price_list, overridden)}"
+
+
+def _prices(price_list: str | None, overridden: Collection[str]) -> str:
     own = [path for path in overridden if path.startswith("prices.") and path != "prices.storage"]
     if not price_list or set(_BILLED) <= set(own):
-        return f"edition {edition}, prices of your own"
-    return f"edition {edition}, prices of {price_list}" + (f" but for {listed(own)}" if own else "")
+        return "prices of your own"
+    return f"prices of {price_list}" + (f" but for {listed(own)}" if own else "")
+
+
+def prices_of(config: Config) -> str:
+    """ "prices of 2026-10-07", or of the caller's own."""
+    return _prices(config.provenance.choices.get("price_list"), config.provenance.changed)
 
 
 def standing(config: Config) -> str:
@@ -37,9 +47,22 @@ def standing(config: Config) -> str:
 
 def spans(low: Mapping[str, float], high: Mapping[str, float], sides: Mapping[str, str] = SIDES) -> str:
     """ "Tinker $420.81 to $718.65, own GPUs $53.06 to $109.49"."""
-    return ", ".join(
-        f"{title} {show(low[name], 'USD')} to {show(high[name], 'USD')}" for name, title in sides.items() if name in low
-    )
+    return ", ".join(f"{title} {span(low[name], high[name], 'USD')}" for name, title in sides.items() if name in low)
+
+
+def span(low: float, high: float, unit: str) -> str:
+    """ "$420.81 to $718.65"; an end among runs that do not fit has no number."""
+    if math.isinf(high):
+        return (
+            f"{show(low, unit)} to more than fits on the GPUs" if math.isfinite(low) else "more than fits on the GPUs"
+        )
+    return f"{show(low, unit)} to {show(high, unit)}"
+
+
+def ends(low: Mapping[str, float], high: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    """{output: {"p10": value, "p90": value}} for JSON, which has no infinity: None in its place."""
+    pairs = {name: {"p10": low[name], "p90": high[name]} for name in low}
+    return {name: {p: x if math.isfinite(x) else None for p, x in pair.items()} for name, pair in pairs.items()}
 
 
 def range_in_words(

@@ -43,12 +43,13 @@ def run(args: argparse.Namespace) -> int:
         return _explain(args, config)
     from ..cost_sensitivity.estimate_range import estimate_with_range
     from ..outputs import UNITS, by_path
+    from ..totals_text import ends
 
     ranged = estimate_with_range(config)
     priced = ranged.estimate
     if args.json:
         document = priced.to_dict() | {
-            "range": {name: {"p10": ranged.low[name], "p90": ranged.high[name]} for name in ranged.low},
+            "range": ends(ranged.low, ranged.high),
             "varied": list(ranged.varied),
             "units": {name: UNITS[name] for name in by_path(priced)},
             "choices": dict(config.provenance.choices) | {"assumptions": config.assumptions.edition},

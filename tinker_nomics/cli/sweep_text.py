@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ def range_of_start(config: Config) -> str:
     shares = [
         f"{title} {ranged.low[name] / total - 1:+.0%} to {ranged.high[name] / total - 1:+.0%}"
         for name, title in SIDES.items()
-        if name in ranged.low and (total := ranged.estimate[name])
+        if ranged.high.get(name, math.inf) < math.inf and (total := ranged.estimate[name])
     ]
     text = f"every row is at its own values; of the run that the grid starts from: {words}"
     return textwrap.fill(text + (f" (that is {', '.join(shares)})" if shares else ""), 100, subsequent_indent="  ")

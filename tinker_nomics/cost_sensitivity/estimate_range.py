@@ -81,10 +81,21 @@ def drawn_rows(config: Config, distributions: Mapping[str, Distribution]) -> np.
 
 
 def range_of(columns: Mapping[str, np.ndarray]) -> tuple[dict[str, float], dict[str, float]]:
-    """{output: P10} and {output: P90} of drawn rows; empty where there are none."""
-    ends = {name: np.quantile(column, [LOW, HIGH]) for name, column in columns.items() if len(column)}
-    low, high = ({name: float(pair[side]) for name, pair in ends.items()} for side in (0, 1))
+    """{output: P10} and {output: P90} of drawn rows; empty where there are none.
+
+    A row that does not fit on the GPUs has no number: it counts as dearer than every other, so an end among such rows is
+    infinite.
+    """
+    there = {name: np.where(np.isfinite(column), column, np.inf) for name, column in columns.items() if len(column)}
+    low, high = ({name: _quantile(np.sort(column), p) for name, column in there.items()} for p in (LOW, HIGH))
     return low, high
+
+
+def _quantile(rising: np.ndarray, p: float) -> float:
+    """The quantile by linear interpolation; infinite where it lies beside an infinite value."""
+    place = p * (len(rising) - 1)
+    below, above = (float(rising[int(end)]) for end in (np.floor(place), np.ceil(place)))
+    return below + (place % 1.0) * (above - below) if np.isfinite(above) else np.inf
 
 
 @cache

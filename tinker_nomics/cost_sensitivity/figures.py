@@ -9,7 +9,7 @@ import numpy as np
 from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
-from ..totals_text import standing
+from ..totals_text import span, standing
 from ..uncertainty.percentile_lines import Spider
 from ..uncertainty.swings import Bar, Tornado
 from .parameter_lines import POINTS
@@ -121,5 +121,4 @@ def _standing(report: SensitivityReport, output: str) -> str:
     """What the base of a picture stands for: edition, price date, and its range where all uncertainties vary."""
     if output not in report.low:
         return f"{standing(report.config)}; no range is declared"
-    low, high = (show(ends[output], UNITS[output]) for ends in (report.low, report.high))
-    return f"{standing(report.config)}; P10-P90 {low} to {high}"
+    return f"{standing(report.config)}; P10-P90 {span(report.low[output], report.high[output], UNITS[output])}"

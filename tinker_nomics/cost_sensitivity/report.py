@@ -17,7 +17,7 @@ from ..parameters import registry
 from ..plain_config import checked
 from ..quantities import show
 from ..report_outputs import OUTPUTS, check_output
-from ..totals_text import standing
+from ..totals_text import ends, span, standing
 from ..uncertainty import Distribution
 from .choice_levers import Alternative, alternatives
 from .estimate_range import drawn_rows, range_of
@@ -107,7 +107,7 @@ class SensitivityReport:
         text = show(self.outputs[output], unit)
         if output not in self.low:
             return text
-        return f"{text} [P10 {show(self.low[output], unit)}, P90 {show(self.high[output], unit)}]"
+        return f"{text} [P10-P90 {span(self.low[output], self.high[output], unit)}]"
 
     @property
     def break_even_rent(self) -> float | None:
@@ -125,7 +125,7 @@ class SensitivityReport:
         break-even rent, and the edition and the price list that they stand on."""
         return {
             "outputs": dict(self.outputs),
-            "range": {name: {"p10": self.low[name], "p90": self.high[name]} for name in self.low},
+            "range": ends(self.low, self.high),
             "varied": list(self.varied),
             "run": dict(self.config.provenance.choices) | {"assumptions": self.config.assumptions.edition},
             "notes": list(notes_of(self.config)),

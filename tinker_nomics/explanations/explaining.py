@@ -21,7 +21,7 @@ from ..cost_sensitivity.estimate_range import Ranged, estimate_with_range
 from ..errors import ConfigError
 from ..notes import notes_of
 from ..one_shot import one_shot
-from ..totals_text import spans
+from ..totals_text import ends, prices_of, spans
 from .deviations import BY_SWITCH, Deviation
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ class Explanation:
     left_out: Mapping[str, str]
     ranges: Mapping[str, Ranged]
 
+    def __repr__(self) -> str:
+        sides = ", ".join(f"{side} ${self.start[side]:,.2f} to ${self.end[side]:,.2f}" for side in SIDES)
+        return f"Explanation({sides}; {len(self.lines)} deviations, published to revised, {prices_of(self.config)})"
+
     def __str__(self) -> str:
         return self.table()
 
@@ -77,9 +81,7 @@ class Explanation:
             ],
             "left_out": dict(self.left_out),
             "range": {
-                name: {
-                    side: {"p10": ranged.low[side], "p90": ranged.high[side]} for side in SIDES if side in ranged.low
-                }
+                name: {side: both for side, both in ends(ranged.low, ranged.high).items() if side in SIDES}
                 for name, ranged in self.ranges.items()
             },
             "choices": dict(self.config.provenance.choices),
@@ -104,8 +106,7 @@ class Explanation:
         )
         own = "" if "dated_prices" in self.left_out else " at the page's own prices"
         title = (
-            f"{run}: from the published edition{own} to the revised one at prices of "
-            f"{choices.get('price_list') or 'your own'}\nP10-P90, {ranges}"
+            f"{run}: from the published edition{own} to the revised one at {prices_of(self.config)}\nP10-P90, {ranges}"
         )
         first, last = ([at[side] for side in SIDES] for at in (self.start, self.end))
         return waterfall_figure(rows, first, last, title=title)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..cli.text_table import table
 from ..errors import listed
-from ..totals_text import range_in_words
+from ..totals_text import prices_of, range_in_words
 
 if TYPE_CHECKING:
     from .explaining import Explanation
@@ -43,8 +43,7 @@ def explanation_text(explanation: Explanation) -> str:
         )
         for side in sides
     ]
-    list_date = explanation.config.provenance.choices.get("price_list")
-    at = f"at the prices of {list_date}" if list_date else "at your prices"
+    at = f"at {prices_of(explanation.config)}"
     paged = "dated_prices" not in explanation.left_out
     start = "the page's own prices" if paged else at
     rows = [["", f"published, {start}", *(_usd(round(explanation.start[side] * 100)) for side in sides)]]
