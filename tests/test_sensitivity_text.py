@@ -211,3 +211,15 @@ def test_a_neighbouring_row_is_what_a_sweep_over_it_says(rent, provider):
     for row in rows:
         batch = tn.sweep(config, {row.choice: [row.name]}, outputs=list(OUTPUTS))
         assert {name: pytest.approx(float(batch[name][0]), rel=1e-12) for name in OUTPUTS} == row.outputs, row.name
+
+
+def test_rollouts_that_may_outgrow_a_chip_are_analysed_all_the_same():
+    """At the far end of the declared growth one sequence's cache exceeds a chip: rare draws, told of and left out."""
+    long = {"workload.prompt_tokens": 1000, "workload.steps": 100}
+    config = tn.Config.from_recipe("harbor_rl", prices="2026-10-07", gpus=80, sandbox="none", overrides=long)
+    text = tn.sensitivity(config).table()
+    assert "nan" not in text and "does not fit on the GPUs" in " ".join(text.split())
+    drawn = tn.monte_carlo(config, samples=1 << 12, progress=False)
+    assert 0 < drawn.nonfinite["self_hosted.total"] < 0.01 * drawn.samples and drawn.nonfinite["tinker.total"] == 0
+    with pytest.raises(tn.ConfigError, match="the cache of one sequence takes"):
+        tn.monte_carlo(config, {"workload.length_growth": tn.Uniform(1.0, 40.0)}, samples=1 << 12, progress=False)

@@ -324,8 +324,12 @@ def is_array(value: Any) -> bool:
     return isinstance(value, jax.Array) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def problems_of(config: Config) -> list[Problem]:
-    """Everything that is wrong with a configuration of plain numbers; traced values are passed over."""
+def problems_of(config: Config, placement: bool = True) -> list[Problem]:
+    """Everything that is wrong with a configuration of plain numbers; traced values are passed over.
+
+    Args:
+        placement: whether to ask if the run fits on its GPUs, where all else is sound.
+    """
     problems = []
     for path, parameter in registry().items():
         value = get(config, path)
@@ -356,8 +360,8 @@ def problems_of(config: Config) -> list[Problem]:
     problems += _sandbox_problems(config) + _model_problems(config)
     if problems and all(problem.value is None for problem in problems):
         # what is missing may make a run larger and never smaller: what does not fit without it does not fit
-        return problems + switch_problems(_least(config, problems), sound=True)
-    return problems + switch_problems(config, sound=not problems)
+        return problems + switch_problems(_least(config, problems), sound=placement)
+    return problems + switch_problems(config, sound=placement and not problems)
 
 
 def _least(config: Config, missing: list[Problem]) -> Config:

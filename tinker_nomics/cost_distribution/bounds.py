@@ -12,6 +12,7 @@ from ..uncertainty import Distribution
 from ..unread import why_unread
 
 RARE = 1e-9  # probability outside a parameter's bounds that is let pass
+USUAL = 0.9  # the quantile up to which every draw has to fit on the GPUs
 
 
 def refuse_out_of_bounds(
@@ -54,9 +55,12 @@ def refuse_out_of_bounds(
                 "beta have ends, and normal takes them after its standard deviation.",
             )
             continue
-        whole = round(high) if parameter.kind == "integer" else high
-        for problem in problems_of(set_paths(config, {path: float(whole)})):
-            problems.setdefault(problem.path, problem)
+        # a rare draw may not fit on the GPUs, and is then told of and left out; one in ten may not
+        usual = min(float(distribution.quantile(USUAL)), high)
+        for value, placed in ((high, False), (usual, True)):
+            whole = round(value) if parameter.kind == "integer" else value
+            for problem in problems_of(set_paths(config, {path: float(whole)}), placed):
+                problems.setdefault(problem.path, problem)
     if problems:
         raise ConfigError(problems.values(), what)
 

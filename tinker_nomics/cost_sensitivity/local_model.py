@@ -128,7 +128,7 @@ class Switch:
         margin: its value at the configuration.
         path, value: the parameter that gets there with the least relative change, and where.
         jump: change of each output at the switch itself (zero at a kink), from below to above; of a whole number that
-            jumps, the change over the step that switches it.
+            jumps, the change over the step that switches it; None where the run does not fit on one side.
         step: the two neighbouring whole numbers of that step; None for other parameters.
     """
 
@@ -136,7 +136,7 @@ class Switch:
     margin: float
     path: str | None
     value: float | None
-    jump: dict[str, float]
+    jump: dict[str, float | None]
     step: tuple[float, float] | None = None
 
 
@@ -227,12 +227,16 @@ def _switch(model: LocalModel, branch: str, margin: float, found: tuple[float, s
     # two neighbouring floats differ by their slope; only what exceeds rounding is a jump
     jump = np.where(np.abs(jump) <= 1e-9 * scale, 0.0, jump)
     if parameter.kind != "integer":
-        return Switch(branch, float(margin), path, float(ends[1]), dict(zip(OUTPUTS, map(float, jump))))
+        return Switch(branch, float(margin), path, float(ends[1]), _known(jump))
     step = (float(min(near, far)), float(max(near, far)))
     whole, _ = model.outputs(model.rows(path, step))
     # half a GPU or half a step off-policy is nobody's to choose: a jump is told as what the whole step changes
     jump = np.where(jump == 0, 0.0, whole[1] - whole[0])
-    return Switch(branch, float(margin), path, float(far), dict(zip(OUTPUTS, map(float, jump))), step)
+    return Switch(branch, float(margin), path, float(far), _known(jump), step)
+
+
+def _known(jump: np.ndarray) -> dict[str, float | None]:
+    return {name: float(value) if np.isfinite(value) else None for name, value in zip(OUTPUTS, jump)}
 
 
 def _whole_bisect(model: LocalModel, path: str, near: float, far: float, branch: str) -> tuple[float, float]:

@@ -192,11 +192,12 @@ def _branch(row: Switch) -> str:
     text = f"  {row.branch}: {side_in_words(row.branch, row.margin)}"
     if row.path is None or row.value is None:
         return text + "; no single parameter switches it within a factor of 10"
+    known = {name: change for name, change in row.jump.items() if change is not None}
     jumps = [
-        f"{name} {_usd(change) if 'total' in name else f'{change:+.3g} h'}"
-        for name, change in row.jump.items()
-        if change
+        f"{name} {_usd(change) if 'total' in name else f'{change:+.3g} h'}" for name, change in known.items() if change
     ]
+    if len(known) < len(row.jump):
+        jumps.append("on one side of it the run does not fit on the GPUs")
     where = (
         "jump there" if row.step is None else f"the step from {_short(row.step[0])} to {_short(row.step[1])} changes"
     )
