@@ -18,6 +18,7 @@ from .reducer import Chunk, Evaluation, Reducer
 from .top_k import PointState, in_order, joined, no_points, points_at, table_of
 
 _BATCH = 256  # candidates that join the front at a time
+_PAGE = 4096  # candidates that are held against the whole front at a time
 _SENTINELS = 32  # members of the front that every point of a chunk is held against first
 
 
@@ -106,14 +107,41 @@ class Pareto(Reducer):
                 alive = alive & ~(as_good & better)
             return alive
 
+        page_size = min(_PAGE, size)
+
+        def beaten(points: PointState, columns: list[jax.Array], number: jax.Array) -> jax.Array:
+            """Candidates that some member of the whole front beats."""
+
+            def one(index: jax.Array, found: jax.Array) -> jax.Array:
+                as_good, better = True, points.number[index] < number
+                for axis, key in enumerate(columns):
+                    as_good, better = (
+                        as_good & (points.keys[index, axis] <= key),
+                        better | (points.keys[index, axis] < key),
+                    )
+                return found | (as_good & better)
+
+            return jax.lax.fori_loop(0, jnp.sum(points.number != NOWHERE), one, jnp.zeros(number.shape, bool))
+
         def admit(carry: tuple[FrontState, jax.Array]) -> tuple[FrontState, jax.Array]:
+            """A page of the candidates: those that the front beats fall, the others join it in batches."""
             front, alive = carry
-            place = jnp.nonzero(alive, size=batch, fill_value=size)[0]
-            found = place < size
+            place = jnp.nonzero(alive, size=page_size, fill_value=size)[0]
             alive = alive.at[place].set(False, mode="drop")
-            inside = jnp.where(found, place, 0)
-            fresh = points_at(chunk, jnp.stack([key[inside] for key in keys], 1), inside, found, front.points)
-            front = self._thinned(joined(front.points, fresh), front.dropped)
+            inside = jnp.where(place < size, place, 0)
+            columns, number = [key[inside] for key in keys], numbers[inside]
+
+            def join(inner: tuple[FrontState, jax.Array]) -> tuple[FrontState, jax.Array]:
+                front, open_ = inner
+                chosen = jnp.nonzero(open_, size=batch, fill_value=page_size)[0]
+                found, at = chosen < page_size, jnp.where(chosen < page_size, chosen, 0)
+                open_ = open_.at[chosen].set(False, mode="drop")
+                fresh = points_at(chunk, jnp.stack([key[at] for key in columns], 1), inside[at], found, front.points)
+                front = self._thinned(joined(front.points, fresh), front.dropped)
+                return front, open_ & ~beaten(front.points, columns, number)
+
+            start = (front, (place < size) & ~beaten(front.points, columns, number))
+            front, _ = jax.lax.while_loop(lambda inner: jnp.any(inner[1]), join, start)
             return front, sift(front.points, alive)
 
         start = (state, sift(state.points, good))
