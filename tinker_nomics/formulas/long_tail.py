@@ -86,7 +86,7 @@ def _over_lengths(
     """Integral of f(u, running, any) du from 0 to the cap, in three stretches: in u while all run, then in ln u."""
     bottom, middle, top = _stretches(sequences, median, sigma, cap)
     falling, last = middle - bottom, top - middle
-    early_nodes, early_weights, late_nodes, late_weights = _nodes()
+    (early_nodes, early_weights), late_nodes, late_weights = _nodes()
     first = median * jnp.exp(sigma * bottom)
 
     def early(node: Number) -> Number:
@@ -98,8 +98,9 @@ def _over_lengths(
         return f(tokens, *alive(x, sequences)) * tokens
 
     while_all = jnp.tensordot(early_weights, jax.vmap(early)(early_nodes), axes=1)
-    while_fewer = jnp.tensordot(late_weights, jax.vmap(late)(*late_nodes), axes=1)
-    return first * while_all + sigma * (falling * while_fewer[0] + last * while_fewer[1])
+    later = jax.vmap(late)(*late_nodes)
+    while_fewer, for_the_last = (jnp.tensordot(weights, later, axes=1) for weights in late_weights)
+    return first * while_all + sigma * (falling * while_fewer + last * for_the_last)
 
 
 def _stretches(sequences: Number, median: Number, sigma: Number, cap: Number) -> tuple[Number, Number, Number]:
@@ -116,16 +117,16 @@ def _stretches(sequences: Number, median: Number, sigma: Number, cap: Number) ->
     return bottom, jnp.where(middle > bottom, middle, bottom), top
 
 
-def _nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes and weights of the first stretch, and of the other two: how far each node is through either stretch [2, n],
-    and its weight in either [2, n].
+def _nodes() -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Nodes and weights of the first stretch; of the other two, how far each node is through either, and its weight in
+    either.
 
     Fresh arrays at every trace: JAX remembers an array that it has seen by its identity, with the precision of then.
     """
-    (early, early_weights), (falling, falling_weights), (last, last_weights) = map(_gauss, (EARLY, FALLING, LAST))
+    early, (falling, falling_weights), (last, last_weights) = map(_gauss, (EARLY, FALLING, LAST))
     before, after = np.zeros(FALLING), np.zeros(LAST)
-    nodes = np.stack([np.append(falling, after + 1), np.append(before, last)])
-    return early, early_weights, nodes, np.stack([np.append(falling_weights, after), np.append(before, last_weights)])
+    nodes = np.append(falling, after + 1), np.append(before, last)
+    return early, nodes, (np.append(falling_weights, after), np.append(before, last_weights))
 
 
 def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
