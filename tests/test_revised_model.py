@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import revised_oracle
 from hand_config import hand_config
+from jax.extend.core import jaxprs_in_params
 from random_configs import random_values, row
 
 import tinker_nomics as tn
@@ -280,3 +281,21 @@ def test_drivers_and_users_of_evaluate_do_not_disturb_each_other(first):
     assert ran.returncode == 0, ran.stderr[-2000:]
     expected = tn.estimate(tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", assumptions="revised"))
     assert float(ran.stdout) == pytest.approx(expected.self_hosted.total, rel=1e-12)
+
+
+def test_no_array_of_an_estimate_is_long_enough_to_start_threads():
+    """XLA's CPU runtime spreads a program over threads, at four times its cost, once an array holds more than 512 bytes."""
+
+    def sizes(jaxpr):
+        for equation in jaxpr.eqns:
+            yield from (variable.aval.size for variable in (*equation.invars, *equation.outvars))
+            for inner in jaxprs_in_params(equation.params):
+                yield from sizes(inner)
+
+    for k in (0, 2):
+        config = cost_model.known_schedule(recipe(overrides={"schedule.max_steps_off_policy": k}))
+        leaves, structure = jax.tree.flatten(config)
+        flat, _, pieces = cost_model._flat_model(structure)
+        with x64():
+            traced = jax.make_jaxpr(flat)([np.array([leaves[place] for place in places]) for places in pieces])
+        assert 36 <= max(sizes(traced.jaxpr)) <= 64
