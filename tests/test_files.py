@@ -50,3 +50,23 @@ def test_one_name_for_two_files_is_refused(tmp_path):
     (tmp_path / "a").write_text("")
     with pytest.raises(OutputExistsError, match="--force"):
         refuse_clashes([tmp_path / "a"])
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_comes_to_exist_meanwhile_is_left_as_it_is(tmp_path, monkeypatch, links):
+    """Two runs that both found the name free: the second to end says so, with or without hard links."""
+    if not links:
+
+        def refused(*_):
+            raise PermissionError("no hard links here")
+
+        monkeypatch.setattr("os.link", refused)
+    target = tmp_path / "a.txt"
+    with pytest.raises(OutputExistsError, match=r"came to exist.*--force"), atomic_path(target) as temporary:
+        temporary.write_text("second")
+        write_text(target, "first")
+    assert target.read_text() == "first" and [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    with atomic_path(tmp_path / "b.txt", force=True) as temporary:
+        temporary.write_text("second")
+        write_text(tmp_path / "b.txt", "first")
+    assert (tmp_path / "b.txt").read_text() == "second"

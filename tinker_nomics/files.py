@@ -46,7 +46,8 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path` that becomes `path` when the block ends well, and is removed otherwise.
 
     Raises:
-        OutputExistsError: `path` exists and `force` is not set, or its folder does not exist.
+        OutputExistsError: `path` exists and `force` is not set, or its folder does not exist. It may have come to exist
+            meanwhile, of another run: it is left as it is then too.
         OSError: its folder cannot be written to.
     """
     path = refuse_existing(path, force)
@@ -62,9 +63,29 @@ def atomic_path(path: str | Path, force: bool = False) -> Iterator[Path]:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         yield temporary
-        os.replace(temporary, path)
+        if force:
+            os.replace(temporary, path)
+        else:
+            _put_where_nothing_is(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _put_where_nothing_is(temporary: Path, path: Path) -> None:
+    """Give `temporary` the name `path` in one step that fails where something has that name by now."""
+    try:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links: take the name first, then put the file there
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.replace(temporary, path)
+    except FileExistsError:
+        raise OutputExistsError(
+            f"{path} came to exist while it was being written and is left as it is; give --force (force=True) or another "
+            "name"
+        ) from None
 
 
 def write_text(path: str | Path, text: str, force: bool = False) -> Path:
