@@ -330,3 +330,30 @@ def test_chips_are_values() -> None:
 def test_hosts_read_chips_without_jax() -> None:
     code = "import sys; from tinker_nomics.catalog import chip; chip('h100-sxm'); assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_chip_states_its_own_rent() -> None:
+    text = 'id = "mine"\ntiers = [{kind = "HBM", capacity = "96 GB"}]\nrent = "2.5 USD/h"\n'
+    chip = Chip.from_toml(text)
+    assert chip.rent == 2.5 and Machine(chip, 2).rent == 2.5 and Machine(chip, 2, rent=1.0).rent == 1.0
+    assert Chip.from_toml(chip.to_toml()) == chip
+    sourced = Chip.from_toml(text + 'sources = {rent = {text = "my invoice", date = "2026-11"}}\n')
+    assert sourced.source("rent").text == "my invoice" and sourced.source("rent").date == "2026-11"
+    assert Chip.from_toml(sourced.to_toml()) == sourced
+    for wrong in ("-1", '"3 GB"', '"free"'):
+        with pytest.raises(ConfigError, match="rent"):
+            Chip.from_toml(text.replace('"2.5 USD/h"', wrong))
+
+
+def test_tables_beside_a_chip_that_nobody_reads_are_refused() -> None:
+    text = '[chip]\nid = "mine"\ntiers = [{kind = "HBM", capacity = "96 GB"}]\n'
+    with pytest.raises(ConfigError, match=r"link = .*under \[chip\]"):
+        Chip.from_toml(text + '[link]\ntopology = "ring"\n')
+    with pytest.raises(ConfigError, match="matrix_rates"):
+        Chip.from_toml("matrix_rates = {bf16 = 1e15}\n" + text)
+
+
+def test_a_name_of_a_chip_prints() -> None:
+    for name in ("a\x1b[31m", "a\nb", "a\0"):
+        with pytest.raises(ConfigError, match="letters that print"):
+            Chip(name, (Tier(TierKind.HBM, 1e9, 1e12),))

@@ -8,8 +8,9 @@ from statistics import median
 import pytest
 
 from tinker_nomics.catalog.chip_table import chips
+from tinker_nomics.catalog.listing import listing
 from tinker_nomics.catalog.lookup import CatalogError
-from tinker_nomics.catalog.rent_table import rent, rent_rows
+from tinker_nomics.catalog.rent_table import rent, rent_rows, standing
 
 
 def test_every_row_names_a_document_and_a_chip() -> None:
@@ -21,24 +22,54 @@ def test_every_row_names_a_document_and_a_chip() -> None:
     assert len(rent_rows()) >= 45
 
 
-def test_a_rent_is_the_median_of_the_newest_row_of_each_provider_in_the_window() -> None:
-    day = datetime.date(2026, 11, 30)
-    newest: dict[str, tuple[datetime.date, float]] = {}
+def newest_by_provider(day: datetime.date, anchor: datetime.date) -> dict[str, float]:
+    """Price by provider of the rows of the very chip h100-sxm in the 90 days up to `anchor`, none after `day`."""
+    found: dict[str, tuple[datetime.date, float]] = {}
     for row in rent_rows():
-        in_window = day - datetime.timedelta(days=90) <= row.date <= day
-        if row.chip == "h100-sxm" and row.form_stated and row.on_demand and in_window:
-            newest[row.provider] = max(newest.get(row.provider, (row.date, 0.0)), (row.date, row.usd_per_hour))
-    found = rent("h100-sxm", day)
-    assert found.usd_per_hour == median(price for _, price in newest.values()) == pytest.approx(3.92)
-    assert "within 90 days" in found.note and found.source.status == "D" and "median of 6" in found.provider
+        held = anchor - datetime.timedelta(days=90) <= row.date <= day
+        if row.chip == "h100-sxm" and row.form_stated and row.on_demand and held:
+            found[row.provider] = max(found.get(row.provider, (row.date, 0.0)), (row.date, row.usd_per_hour))
+    return {provider: price for provider, (_, price) in found.items()}
+
+
+def test_a_rent_is_the_median_of_the_newest_row_of_each_provider_in_the_window() -> None:
+    newest = datetime.date(2026, 11, 9)
+    found = rent("h100-sxm")
+    assert found.usd_per_hour == median(newest_by_provider(newest, newest).values()) == pytest.approx(3.85)
+    assert "90 days up to the newest" in found.note and found.source.status == "D" and "median of 7" in found.provider
     assert found.date == "2026-11-09"
+    before = datetime.date(2026, 10, 1)
+    assert rent("h100-sxm", before).usd_per_hour == median(
+        newest_by_provider(before, datetime.date(2026, 9, 25)).values()
+    )
 
 
-def test_outside_the_window_the_nearest_later_day_and_then_the_newest_earlier() -> None:
-    before = rent("h100-sxm", "2026-01-05")
-    assert before.date == "2026-05-07" and "nearest later" in before.note
-    after = rent("H100 SXM", "2028-01")
-    assert after.date == "2026-11-09" and "newest earlier" in after.note
+@pytest.mark.parametrize("chip", sorted({row.chip for row in rent_rows()}))
+def test_no_date_is_any_date_from_the_newest_row_on(chip: str) -> None:
+    for day in ("2026-11-30", "2026-12-31", "2028-01"):
+        assert rent(chip, day) == rent(chip)
+
+
+def test_a_provider_is_one_of_those_that_the_median_is_over() -> None:
+    """One rule: the row that --provider picks is the provider's row in the median, wherever the median has one."""
+    for chip in sorted({row.chip for row in rent_rows()}):
+        for row in rent(chip).rows:
+            assert rent(chip, None, row.provider).rows == (row,)
+
+
+def test_before_the_first_row_the_earliest_day_stands_in_and_says_so() -> None:
+    before = rent("H100 SXM", "2026-01-05")
+    assert before.date == "2026-05-07" and "earliest day's" in before.note
+
+
+def test_the_listing_says_which_rows_count() -> None:
+    counting = [row for row in rent_rows() if standing(row) == "yes"]
+    for chip in {row.chip for row in rent_rows()}:
+        assert median(row.usd_per_hour for row in counting if row.chip == chip) == rent(chip).usd_per_hour
+    told = {standing(row) for row in rent_rows()}
+    assert told == {"yes", "no: superseded", "no: family name", "no: not on demand", "no: too old"}
+    table = listing("rents")
+    assert [row[table.header.index("counts")] for row in table.rows] == [standing(row) for row in rent_rows()]
 
 
 def test_a_row_that_names_only_the_family_says_so() -> None:

@@ -126,18 +126,19 @@ def _recipes(_: object) -> Listing:
 
 
 def _rents(_: object) -> Listing:
-    from .rent_table import rent_rows
+    from .rent_table import rent_rows, standing
 
     rows = [
         (
             row.chip,
             row.provider,
             f"{row.usd_per_hour:.2f}",
+            standing(row),
             *_about(f"{row.source.text} {row.source.document}".strip(), str(row.date), row.source.status, row.note),
         )
         for row in rent_rows()
     ]
-    return Listing(("chip", "provider", "USD/h", *_ABOUT), "llr", tuple(rows))
+    return Listing(("chip", "provider", "USD/h", "counts", *_ABOUT), "llrl", tuple(rows))
 
 
 def _sandboxes(_: object) -> Listing:

@@ -1,4 +1,9 @@
-"""What a chip rents for by the hour: rents.toml, the window that a date looks into, and the median over providers."""
+"""What a chip rents for by the hour: rents.toml, and the one rule by which a date and a provider pick rows of it.
+
+Of the on-demand rows up to the date, those of the 90 days before the newest of them; of these the rows whose source names
+the very chip, or where there is none those that name its family; of these every provider's newest; the median over
+providers. A provider narrows the rows first, to its own.
+"""
 
 from __future__ import annotations
 
@@ -81,22 +86,33 @@ def rent_rows() -> tuple[RentRow, ...]:
     return tuple(rows)
 
 
-def rent(chip_id: str, date: object, provider: str | None = None) -> Rent:
+RULE = (
+    f"the median over providers of their newest on-demand rows in the {WINDOW_DAYS} days up to the newest row of the chip "
+    "on or before the date; rows that name the very chip go before rows that name its family"
+)
+"""The rule in a sentence, as help and listings print it."""
+
+SHORT_RULE = f"of a chip's last {WINDOW_DAYS} days of rows, each provider's newest (`catalog rents` marks them)"
+"""The rule in a few words, beside a price."""
+
+
+def rent(chip_id: str, date: object = None, provider: str | None = None) -> Rent:
     """What a chip rents for on a date.
 
-    Without a provider: the median over providers of their newest on-demand rows within 90 days before the date, else of
-    the rows of the nearest later day, else of the newest earlier day, and the note says which. Rows whose source names
-    the very chip go before rows that name only its family.
+    The median over providers of their newest on-demand rows in the 90 days up to the newest row on or before the date.
+    Rows whose source names the very chip go before rows that name only its family. A chip or provider that has none on
+    demand is taken at what it has. Before the first row there is no rent: the rows of the earliest day then stand in for
+    one, which `Rent.date` and `Rent.note` say, and which a caller may refuse.
 
     Args:
         chip_id: the chip, as `catalog.chip` takes it.
-        date: year-month-day, year-month (its first) or a date.
-        provider: picks the row of one provider; a part of the name will do.
+        date: year-month-day, year-month (its first) or a date; None for the newest rows.
+        provider: the rows of one provider alone; a part of the name will do.
 
     Raises:
         CatalogError: no rent of that chip or provider is known (names those that are), or no such chip.
     """
-    day, identity = parse_date(date), chip_named(chip_id).id
+    day, identity = None if date is None else parse_date(date), chip_named(chip_id).id
     rows = [row for row in rent_rows() if row.chip == identity]
     if not rows:
         known = sorted({row.chip for row in rent_rows()})
@@ -105,35 +121,27 @@ def rent(chip_id: str, date: object, provider: str | None = None) -> Rent:
         )
     if provider is not None:
         rows = _of_provider(rows, provider, identity)
-        chosen, how = _window(rows, day)
-        newest = max(chosen, key=lambda row: row.date)
-        return _as_rent([newest], newest.provider, how)
     rows = [row for row in rows if row.on_demand] or rows
-    chosen, how = [], ""
-    for stated in (True, False):
-        some = [row for row in rows if row.form_stated is stated]
-        found, said = _window(some, day) if some else ([], "")
-        if found and (not chosen or (said == _WITHIN and how != _WITHIN)):
-            chosen, how = found, said
+    chosen, how = _window(rows, day)
+    chosen = [row for row in chosen if row.form_stated] or chosen
     newest = {row.provider: row for row in sorted(chosen, key=lambda row: row.date)}
     rows = sorted(newest.values(), key=lambda row: row.usd_per_hour)
     label = rows[0].provider if len(rows) == 1 else f"median of {len(rows)} providers"
     return _as_rent(rows, label, how)
 
 
-_WITHIN = f"newest within {WINDOW_DAYS} days before the date"
-_LATER = f"none within {WINDOW_DAYS} days before the date: nearest later day"
-_EARLIER = f"none within {WINDOW_DAYS} days before the date and none later: newest earlier day"
+_WITHIN = f"newest rows of the {WINDOW_DAYS} days up to the newest one"
+_LATER = "none on or before the date: the earliest day's"
 
 
-def _window(rows: list[RentRow], day: datetime.date) -> tuple[list[RentRow], str]:
-    start = day - datetime.timedelta(days=WINDOW_DAYS)
-    within = [row for row in rows if start <= row.date <= day]
-    if within:
-        return within, _WITHIN
-    later = [row.date for row in rows if row.date > day]
-    nearest_day = min(later) if later else max(row.date for row in rows)
-    return [row for row in rows if row.date == nearest_day], _LATER if later else _EARLIER
+def _window(rows: list[RentRow], day: datetime.date | None) -> tuple[list[RentRow], str]:
+    before = [row for row in rows if day is None or row.date <= day]
+    if not before:
+        first = min(row.date for row in rows)
+        return [row for row in rows if row.date == first], _LATER
+    last = max(row.date for row in before)
+    start = last - datetime.timedelta(days=WINDOW_DAYS)
+    return [row for row in before if row.date >= start], _WITHIN
 
 
 def _of_provider(rows: list[RentRow], provider: str, identity: str) -> list[RentRow]:
@@ -166,3 +174,17 @@ def _as_rent(rows: list[RentRow], provider: str, how: str) -> Rent:
         source = Source(text, "; ".join(documents), day.isoformat(), "D")
     price = float(median(row.usd_per_hour for row in rows))
     return Rent(price, day.isoformat(), provider, "; ".join(notes), source, tuple(rows))
+
+
+def standing(row: RentRow) -> str:
+    """Whether `row` counts in its chip's rent without a date, or why not: "yes", or the part of the rule that drops it."""
+    chosen = rent(row.chip).rows
+    if row in chosen:
+        return "yes"
+    if not row.on_demand:
+        return "no: not on demand"
+    if not row.form_stated and any(other.form_stated for other in chosen):
+        return "no: family name"
+    if any(other.provider == row.provider and other.date > row.date for other in chosen):
+        return "no: superseded"
+    return "no: too old"

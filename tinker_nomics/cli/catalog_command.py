@@ -61,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     print(table(rows, header, found.align))
     print("\n" + "\n".join(_wrapped(f"{number:>4} ", note) for number, note in enumerate(notes, 1)))
     print("\nstatus: V read in the source, S read in a secondary text, D derived from rows that are V or S")
+    if args.kind == "rents":
+        from ..catalog.rent_table import RULE
+
+        print(f"counts: whether the row is one of those that a chip's rent without a date is taken of: {RULE}")
     return 0
 
 

@@ -39,14 +39,16 @@ def rented_chips(
 
     Args:
         names: of the catalog, or paths of TOML files.
-        rent: of each chip, as given by the user; None takes the catalog's.
+        rent: of each chip, as given by the user; None takes what the chip's own file states, else the catalog's.
         date: the day to rent on (ISO); None takes the newest rents.
         provider: who rents out; None takes the median over providers.
 
     Raises:
-        TinkerNomicsError: an unknown chip, a rent beside a date or provider, or a provider that rents out none of them.
+        TinkerNomicsError: an unknown chip, a rent beside a date or provider, or a provider or a day of which no rent of
+            any of them is known.
     """
     from ..decode.dollars import KnownRent, as_rent, known_rent
+    from ..printable import printable
 
     given = None if rent is None else as_rent(rent, "--rent")
     if given is not None and (date is not None or provider is not None):
@@ -59,11 +61,13 @@ def rented_chips(
     ids = [chip.id for chip in found]
     rented = []
     for chip, name in found.items():
-        found_rent = known_rent(chip.id, date, provider) if given is None else KnownRent(given, "as given")
-        shown = replace(chip, id=f"{chip.id} ({name})") if ids.count(chip.id) > 1 else chip
+        asked = (None, None) if chip.rent is not None else (date, provider)
+        found_rent = known_rent(chip, *asked) if given is None else KnownRent(given, "as given")
+        shown = replace(chip, id=f"{chip.id} ({printable(name)})") if ids.count(chip.id) > 1 else chip
         rented.append(RentedChip(shown, *found_rent))
-    if provider is not None and all(one.rent is None for one in rented):
-        raise TinkerNomicsError(str(Problem("--provider", provider, rented[0].origin)))
+    for flag, asked in (("--provider", provider), ("--rent-date", date)):
+        if asked is not None and all(one.rent is None for one in rented):
+            raise TinkerNomicsError(str(Problem(flag, asked, rented[0].origin)))
     return rented
 
 

@@ -10,6 +10,7 @@ from ..quantities import parse_quantity
 from .refusal import DecodeRefusal
 
 if TYPE_CHECKING:
+    from ..hardware.chip import Chip
     from .pricing import DecodeCost
 
 _SECONDS_PER_HOUR = 3600.0
@@ -30,31 +31,41 @@ class KnownRent(NamedTuple):
     source: str = ""
 
 
-def known_rent(chip_id: str, date: str | None = None, provider: str | None = None) -> KnownRent:
-    """The rent of a chip of the catalog, or why there is none.
+def known_rent(chip: Chip, date: str | None = None, provider: str | None = None) -> KnownRent:
+    """The rent of a chip, or why there is none: its own where it states one, else the catalog's of that very chip.
+
+    A chip of the user's own that bears the name of a chip of the catalog is another chip, and has no rent but its own.
 
     Args:
-        chip_id: a chip of the catalog.
+        chip: the chip.
         date: the day (ISO) to rent on, as `catalog.rent` takes it; None takes the newest that the catalog has.
-        provider: whose rent; None takes the catalog's choice, the median over providers.
+        provider: whose rent; None takes the median over providers.
 
     Raises:
         CatalogError: `date` is no date.
     """
+    from ..catalog.chip_table import chips
     from ..catalog.dates import parse_date
     from ..catalog.lookup import CatalogError
     from ..catalog.rent_table import rent, rent_rows
 
-    if date is not None:
-        parse_date(date)
+    day = None if date is None else parse_date(date)
+    if chip.rent is not None and date is None and provider is None:
+        source = chip.source("rent")
+        return KnownRent(chip.rent, ", ".join(text for text in ("the chip's own", source.date) if text), source.text)
+    if (known := next((row for row in chips() if row.id == chip.id), None)) is None:
+        return KnownRent(None, f"the catalog has no rent of {chip.id}")
+    if chip != known:
+        return KnownRent(None, f"this {chip.id} is not the catalog's chip of that name, and states no rent of its own")
+    if not any(row.chip == chip.id for row in rent_rows()):
+        return KnownRent(None, f"the catalog has no rent of {chip.id}")
     try:
-        rows = [row for row in rent_rows() if row.chip == chip_id]
-        newest = max((row.date for row in rows if row.on_demand), default=max((row.date for row in rows), default=None))
-        if newest is None:
-            return KnownRent(None, f"the catalog has no rent of {chip_id}")
-        found = rent(chip_id, newest if date is None else date, provider)
+        found = rent(chip.id, day, provider)
     except CatalogError as error:
         return KnownRent(None, str(error))
+    if day is not None and parse_date(found.date) > day:
+        whose = f" from {found.provider}" if provider is not None else ""
+        return KnownRent(None, f"no rent of {chip.id}{whose} is known on {day}: the earliest is of {found.date}")
     origin = f"{found.provider}, {found.date}"
     return KnownRent(float(found.usd_per_hour), origin, f"{found.source.text}: {found.source.document}")
 
@@ -85,17 +96,18 @@ def usd_per_million_tokens(
 
     Args:
         cost: what `price` returned.
-        usd_per_hour: rent of one chip [USD per chip-hour], or text such as "$2.50/h"; None takes the machine's own,
-            else the newest of the catalog.
-        basis: "prediction" or "floor"; None takes the prediction where there is one, else the floor, and then the
-            result is a lower bound.
+        usd_per_hour: rent of one chip [USD per chip-hour], or text such as "$2.50/h"; None takes the machine's, else the
+            chip's own, else the newest of the catalog (`catalog.rent` tells by which rule).
+        basis: "prediction" or "floor"; None takes the prediction where there is one, else the floor. **The result is then
+            a lower bound**, which a plain number does not show: `cost.basis` says which of the two it is.
         date, provider: take the catalog's rent on that day (ISO) or of that provider, whatever the machine's own is.
 
     Returns:
         USD per million tokens of output, for a machine that decodes without a pause.
 
     Raises:
-        DecodeRefusal: no rent is known, or the prediction is asked for and refused; with the reason.
+        DecodeRefusal: no rent is known, the prediction is asked for and refused, or nothing that bounds the time is
+            declared; with the reason.
         TinkerNomicsError: a rent that is negative or no number, one beside a date or provider, no such basis or date.
     """
     from .pricing import DecodeCost
@@ -113,10 +125,12 @@ def usd_per_million_tokens(
     own = None if chosen else cost.machine.rent
     rent = own if usd_per_hour is None else as_rent(usd_per_hour, "usd_per_hour")
     if rent is None:
-        rent, origin, _ = known_rent(chip.id, date, provider)
+        rent, origin, _ = known_rent(chip, date, provider)
         if rent is None:
             raise DecodeRefusal(where, (f"no rent is known ({origin}); give usd_per_hour",))
     if basis == "prediction" and cost.refusal is not None:
         raise DecodeRefusal(where, cost.refusal.reasons)
     seconds = cost.floor if basis == "floor" else cost.seconds
+    if seconds is None:
+        raise DecodeRefusal(where, cost.refusal.reasons if cost.refusal is not None else ("nothing bounds the time",))
     return rent * cost.machine.count / _SECONDS_PER_HOUR * seconds / cost.sequences * 1e6

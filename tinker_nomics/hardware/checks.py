@@ -86,8 +86,8 @@ def chip_problems(chip: Chip) -> list[Problem]:
             bound = f"{'at least' if closed else 'above'} {low:g}" + (f", at most {high:g}" if high < math.inf else "")
             problems.append(Problem(path, value, f"a finite number {bound} [{unit}]", "Leave it out where unknown."))
 
-    if not chip.id or chip.id != chip.id.strip():
-        problems.append(Problem("id", chip.id, "a short name without spaces around it"))
+    if not chip.id or chip.id != chip.id.strip() or not chip.id.isprintable():
+        problems.append(Problem("id", chip.id, "a short name of letters that print, without spaces around it"))
     if not 1 <= len(chip.tiers) <= MOST_TIERS:
         problems.append(Problem("tiers", len(chip.tiers), f"one to {MOST_TIERS} memory tiers"))
     elif not any(tier.resident for tier in chip.tiers):
@@ -102,6 +102,7 @@ def chip_problems(chip: Chip) -> list[Problem]:
             problems.append(Problem(f"matrix_rates.{precision}", rate, f"a precision of {', '.join(PRECISIONS)}"))
         check(f"matrix_rates.{precision}", rate, "FLOP/s")
     check("stage_overhead", chip.stage_overhead, "s", closed=True)
+    check("rent", chip.rent, "USD per chip-hour", closed=True)
     check("streaming_fraction", chip.streaming_fraction, "1", high=1.0)
     for i, time in enumerate(chip.all_reduce_times):
         check(f"all_reduce_times.{i}.width", time.width, "chips", low=2, closed=True)

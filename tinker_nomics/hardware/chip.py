@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, Problem
+from ..quantities import show
 from .checks import DECLARERS, MOST_TIERS, PRECISIONS, STATUSES, chip_problems, is_number, member, shape_problems
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ __all__ = [
     "TierKind",
     "Topology",
 ]
+
+
+MOST_COUNT = 2**53
+"""The most chips of a machine: every whole number up to here is a float."""
 
 
 class TierKind(StrEnum):
@@ -166,7 +171,8 @@ class Chip:
         streaming_fraction: the share of the peak bandwidth that streaming reaches, in (0, 1]; None counts as 1.
         all_reduce_times: measured all-reduces.
         declared_by: figure -> one of `DECLARERS`, for figures that no vendor declares ("stage_overhead" ...).
-        sources: figure -> Source, keyed "matrix_rates", "matrix_rates.int8", "stage_overhead", "streaming_fraction".
+        rent: what it rents for where its owner states it [USD per chip-hour]; the catalog's rents are a table apart.
+        sources: figure -> Source, keyed "matrix_rates", "matrix_rates.int8", "stage_overhead", "streaming_fraction", "rent".
 
     Raises:
         ConfigError: a figure that is no positive finite number, no tier or more than four, none resident, an unknown
@@ -188,6 +194,7 @@ class Chip:
     aliases: tuple[str, ...] = field(default=(), repr=False)
     year: int | None = field(default=None, repr=False)
     scope: str = field(default="one chip", repr=False)
+    rent: float | None = None
 
     def __post_init__(self) -> None:
         if misshapen := shape_problems(self):
@@ -202,6 +209,16 @@ class Chip:
         object.__setattr__(self, "aliases", tuple(self.aliases))
         if problems:
             raise ConfigError(problems, what=f"chip {self.id!r}")
+
+    def __str__(self) -> str:
+        """One line: its name, its memory, its bf16 rate."""
+        tiers = ", ".join(
+            f"{tier.kind.value} {show(tier.capacity, 'B')}"
+            + (f" at {show(tier.bandwidth, 'B/s')}" if tier.bandwidth is not None else " of undeclared bandwidth")
+            for tier in self.tiers
+        )
+        rate = "no bf16 rate" if self.matrix_rate is None else f"bf16 {show(self.matrix_rate, 'FLOP/s')}"
+        return f"{self.id}: {tiers}; {rate}"
 
     def __hash__(self) -> int:
         return hash((self.id, self.tiers, tuple(self.matrix_rates.items()), self.link))
@@ -260,7 +277,10 @@ class Chip:
 
 @dataclass(frozen=True)
 class Machine:
-    """`count` identical chips that run one step tensor-parallel, at `rent` USD per chip-hour where it is known."""
+    """`count` identical chips that run one step tensor-parallel, at `rent` USD per chip-hour where it is known.
+
+    A machine without a rent has that of its chip, where the chip states one.
+    """
 
     chip: Chip
     count: int = 1
@@ -270,14 +290,20 @@ class Machine:
         problems = []
         if not isinstance(self.chip, Chip):
             problems.append(Problem("chip", self.chip, "a Chip", "Take catalog.chip(name) or Chip.from_toml(path)."))
-        if not is_number(self.count) or self.count < 1 or self.count != int(self.count):
-            problems.append(Problem("count", self.count, "a whole number of chips, 1 or more"))
+        if not is_number(self.count) or not 1 <= self.count <= MOST_COUNT or self.count != int(self.count):
+            problems.append(Problem("count", self.count, f"a whole number of chips, 1 to {MOST_COUNT:,}"))
         else:
             object.__setattr__(self, "count", int(self.count))
         if self.rent is not None and not (is_number(self.rent) and self.rent >= 0):
             problems.append(Problem("rent", self.rent, "0 or more [USD per chip-hour], or None where unknown"))
         if problems:
             raise ConfigError(problems, what="this machine")
+        if self.rent is None and self.chip.rent is not None:
+            object.__setattr__(self, "rent", self.chip.rent)
+
+    def __str__(self) -> str:
+        rent = "" if self.rent is None else f", {self.rent:g} USD per chip-hour"
+        return f"{self.count} x {self.chip}{rent}"
 
     def arrays(self) -> MachineArrays:
         """This machine as arrays (imports JAX)."""

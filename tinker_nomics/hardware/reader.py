@@ -16,7 +16,7 @@ from .chip import USER, AllReduceTime, Chip, Link, Source, Tier, TierKind, Topol
 
 _CHIP_KEYS = [
     *("id", "name", "vendor", "year", "scope", "aliases", "tiers", "matrix_rates", "link", "stage_overhead"),
-    *("streaming_fraction", "all_reduce_times", "declared_by", "sources", "notes"),
+    *("streaming_fraction", "all_reduce_times", "declared_by", "rent", "sources", "notes"),
 ]
 _TIER_KEYS = ["kind", "technology", "capacity", "bandwidth", "resident", "source", "capacity_source"]
 _LINK_KEYS = [
@@ -167,6 +167,7 @@ def chip_from_table(table: dict[str, Any], named: Mapping[str, Source]) -> Chip:
     link = None if "link" not in table else reader.link(table["link"])
     overhead = reader.quantity("stage_overhead", table.get("stage_overhead"), "s")
     fraction = reader.quantity("streaming_fraction", table.get("streaming_fraction"), "1")
+    rent = reader.quantity("rent", table.get("rent"), "USD/h")
     try:
         chip = Chip(
             id=str(table.get("id", "")),
@@ -184,6 +185,7 @@ def chip_from_table(table: dict[str, Any], named: Mapping[str, Source]) -> Chip:
             aliases=tuple(str(alias) for alias in reader.shaped(table, "aliases", list)),
             year=year,
             scope=str(table.get("scope", "one chip")),
+            rent=rent,
         )
     except ConfigError as error:
         of_tiers = any(problem.path.startswith("tiers.") for problem in reader.problems)
@@ -205,6 +207,10 @@ def chip_from_toml(path_or_text: str | Path) -> Chip:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([Problem("TOML", where, str(error))], what="this chip") from None
+    if "chip" in data and (strange := [key for key in data if key not in ("chip", "sources")]):
+        allowed = "beside [chip] there is [sources] alone"
+        hint = "Figures stand under [chip]."
+        raise ConfigError([Problem(key, data[key], allowed, hint) for key in strange], what="this chip")
     tables = data.get("chip", data)
     if isinstance(tables, list):
         if len(tables) != 1:

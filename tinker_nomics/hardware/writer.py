@@ -14,6 +14,7 @@ _PREFIXES = {
     "B/s": ("P", "T", "G", "M", ""),
     "FLOP/s": ("P", "T", "G", ""),
     "s": ("", "m", "u", "n"),
+    "USD/h": ("",),
 }
 
 
@@ -107,6 +108,7 @@ def chip_to_toml(chip: Chip) -> str:
         "stage_overhead": _optional(chip.stage_overhead, "s"),
         "streaming_fraction": _optional(chip.streaming_fraction, "1"),
         "all_reduce_times": _list([_time(time, names) for time in times]) if (times := chip.all_reduce_times) else None,
+        "rent": _optional(chip.rent, "USD/h"),
         "declared_by": _inline({_string(key): _string(by) for key, by in chip.declared_by.items()}),
         "sources": _inline({_string(key): _source(source, names) for key, source in chip.sources.items()}),
         "notes": _list([_string(note) for note in chip.notes]) if chip.notes else None,
