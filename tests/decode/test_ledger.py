@@ -6,12 +6,13 @@ import copy
 import io
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 from gguf_bytes import F32, gguf, llama, tensor, value
 from shared_folder import SHARED
 
-from tinker_nomics.decode import GgufError, GgufHeader, HeaderSource, read_header
+from tinker_nomics.decode import DecodeRefusal, GgufError, GgufHeader, HeaderSource, decode_step, read_header
 from tinker_nomics.decode.value_types import SkippedArray, inferred_type
 
 LEDGER = {
@@ -161,10 +162,11 @@ BROKEN = {
         "'<9999999999 strings>' is no arr",
     ),
     "row of two": ({"metadata": {}, "tensors": [["a", "F32"]]}, r"tensors\[0\]: .*allowed: \[name, type, \[dims\]"),
-    "unknown type name": ({"metadata": {}, "tensors": [["a", "F33", [1]]]}, r"tensors\[0\]: tensor 'a': no ggml type"),
+    "a type without a name": ({"metadata": {}, "tensors": [["a", "", [1]]]}, "allowed: a ggml type's name"),
+    "a dim past 2^63": ({"metadata": {}, "tensors": [["a", "F32", [9999999999999999999]]]}, r"dims\[0\] is 9999999999999999999"),
     "known type by id": ({"metadata": {}, "tensors": [["a", 0, [1]]]}, "allowed: its name, 'F32'"),
     "dims as text": ({"metadata": {}, "tensors": [["a", "F32", "4"]]}, "allowed: a list of integers"),
-    "dims as decimals": ({"metadata": {}, "tensors": [["a", "F32", [4.0]]]}, "allowed: a list of integers"),
+    "dims as decimals": ({"metadata": {}, "tensors": [["a", "F32", [4.0]]]}, r"dims\[0\] is 4.0; allowed: a list of integers"),
     "five dims": ({"metadata": {}, "tensors": [["a", "F32", [1] * 5]]}, "has 5 dims; allowed: up to 4"),
     "negative dim": ({"metadata": {}, "tensors": [["a", "F32", [-1]]]}, r"dims\[0\] is -1"),
     "partial blocks": ({"metadata": {}, "tensors": [["a", "Q4_K", [100]]]}, "allowed: multiples of 256"),
@@ -230,3 +232,22 @@ def test_every_ledger_reads_with_the_sizes_that_llama_cpp_reports():
             assert header.weight_bytes == total, path.name
             compared += 1
     assert compared >= 60
+
+
+def test_a_type_name_that_is_not_in_the_table_keeps_its_row_and_has_no_bytes(tmp_path: Path) -> None:
+    given = {"metadata": {"general.architecture": "llama"}, "tensors": [["a", "Q9_K", [100, 3]], ["b", "F32", [4]]]}
+    header = HeaderSource.from_ledger(given)
+    assert header.parameters == 304 and header.architecture == "llama" and header.tensor["b"].bytes == 16
+    for ask in (lambda: header.weight_bytes, lambda: header.tensor["a"].bytes, lambda: header.to_gguf(tmp_path / "x")):
+        with pytest.raises(GgufError, match=r"'a'.*'Q9_K'"):
+            ask()
+    assert header.to_ledger()["tensors"] == given["tensors"]
+    assert HeaderSource.from_ledger(header.to_ledger()) == header
+    given["tensors"][0][0] = "token_embd.weight"
+    with pytest.raises(DecodeRefusal, match=r"the tensor 'token_embd\.weight' has type 'Q9_K'"):
+        decode_step(given)
+
+
+def test_a_list_is_called_a_ledger_of_the_wrong_form() -> None:
+    with pytest.raises(GgufError, match="a ledger is an object, not a list"):
+        read_header(b" []")

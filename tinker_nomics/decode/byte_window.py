@@ -136,7 +136,10 @@ class ByteWindow:
         self._buffer, self._at = b"".join(pieces), 0
 
     def _chunk(self, count: int) -> bytes:
-        piece = self._read(count)
+        try:
+            piece = self._read(count)
+        except UnicodeDecodeError:  # of a file that was opened as text, whose bytes are none
+            piece = ""
         if isinstance(piece, str):
             raise GgufError("the source gives text", allowed='bytes: open the file in binary mode, open(path, "rb")')
         if not isinstance(piece, (bytes, bytearray, memoryview)):

@@ -50,13 +50,21 @@ class GgmlType:
 
 @dataclass(frozen=True)
 class UnknownType:
-    """A type id that a file names and this table does not hold: it keeps its tensor's row and has no bytes."""
+    """A type that a file names and this table does not hold: it keeps its tensor's row and has no bytes.
 
-    id: int
+    Args:
+        id: its id; None where a ledger gives a name alone.
+        called: its name, where a ledger gives one.
+    """
+
+    id: int | None
+    called: str = ""
 
     @property
     def name(self) -> str:
-        """ "type N", with the name of a removed type where the id once had one."""
+        """ "type N", with the name of a removed type where the id once had one; of a ledger's type "type 'NAME'"."""
+        if self.id is None:
+            return f"type {self.called!r}"
         removed = REMOVED_TYPES.get(self.id)
         return f"type {self.id}" + (f" ({removed}, removed from ggml)" if removed else "")
 

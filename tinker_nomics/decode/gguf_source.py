@@ -106,7 +106,7 @@ def _named_path(source: Any) -> Path | None:
 
 def _from_window(window: ByteWindow, name: str, path: Path | None) -> GgufHeader:
     start = window.peek()[:64].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    if start.startswith(b"{"):
+    if start.startswith((b"{", b"[")):
         try:
             return HeaderSource.from_ledger(window.rest(MAX_TEXT))
         except GgufError as error:

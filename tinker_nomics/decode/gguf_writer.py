@@ -30,6 +30,12 @@ def write_header(header: GgufHeader, path: str | Path, force: bool = False) -> P
                 return bytes(prefix + self._pack("I", sub_type) + self._pack("Q", 0))
             return super()._pack_val(val, vtype, add_vtype, sub_type)
 
+    for row in header.tensors:
+        if row.type.id is None:
+            raise GgufError(
+                f"tensor {row.name!r} has {row.type.name}, of which no id is known",
+                allowed="types of GGML_TYPES, or ids",
+            )
     sizes = _sizes(header)
     with atomic_path(path, force) as temporary:
         writer = HeaderWriter(temporary, "")

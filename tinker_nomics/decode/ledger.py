@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..reading import UnreadableFileError, reading
-from .ggml_types import GGML_TYPES, UnknownType, ggml_type
+from .ggml_types import GGML_TYPES, GgmlType, UnknownType, ggml_type
 from .gguf_error import GgufError
 from .gguf_header import DEFAULT_ALIGNMENT, GgufHeader
 from .tensor_table import MAX_DIMS, MAX_NAME_BYTES, TensorTable
@@ -67,16 +67,20 @@ def to_ledger(header: GgufHeader) -> dict[str, Any]:
         metadata[key] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
         if header.value_types[key] != inferred_type(metadata[key]):
             types[key] = header.value_types[key]
-    rows = [
-        [row.name, row.type.id if isinstance(row.type, UnknownType) else row.type.name, list(row.dims)]
-        for row in header.tensors
-    ]
+    rows = [[row.name, _type_in_ledger(row.type), list(row.dims)] for row in header.tensors]
     ledger: dict[str, Any] = {"metadata": metadata, "tensors": rows}
     if types:
         ledger["types"] = types
     if header.version != 3:
         ledger["version"] = header.version
     return ledger
+
+
+def _type_in_ledger(kind: GgmlType | UnknownType) -> str | int:
+    """A type's name, or the id of one that no name is known of."""
+    if not isinstance(kind, UnknownType):
+        return kind.name
+    return kind.called if kind.id is None else kind.id
 
 
 def _parsed(text: str | bytes) -> Any:
@@ -164,19 +168,24 @@ def _add_row(table: TensorTable, where: str, row: Any) -> None:
         raise fail("name", f"the name {shown(name)}", "a text")
     if len(encoded(name)) > MAX_NAME_BYTES:
         raise fail("name", f"the name {shown(name)} has {len(encoded(name))} bytes", f"up to {MAX_NAME_BYTES} bytes")
-    if not isinstance(dims, (list, tuple)) or any(type(length) is not int for length in dims):
-        raise fail("dims", f"tensor {name!r}: dims {shown(dims)}", "a list of integers")
+    if not isinstance(dims, (list, tuple)):
+        raise fail("dims", f"tensor {name!r}: dims are {shown(dims)}", "a list of integers")
+    for index, length in enumerate(dims):
+        if type(length) is not int:
+            raise fail("dims", f"tensor {name!r}: dims[{index}] is {shown(length)}", "a list of integers")
     if len(dims) > MAX_DIMS:
         raise fail("dims", f"tensor {name!r} has {len(dims)} dims", f"up to {MAX_DIMS}")
     if type(kind) is int and 0 <= kind < 2**31:
         if kind in GGML_TYPES:
             raise fail("type", f"tensor {name!r} has the type id {kind}", f"its name, {GGML_TYPES[kind].name!r}")
-        type_id = kind
+        type_id: int | UnknownType = kind
     elif isinstance(kind, str):
+        if not kind or len(encoded(kind)) > MAX_NAME_BYTES:
+            raise fail("type", f"tensor {name!r} has the type {shown(kind)}", "a ggml type's name")
         try:
             type_id = ggml_type(kind).id
-        except GgufError as error:
-            raise fail("type", f"tensor {name!r}: {error.what}", error.allowed) from None
+        except GgufError:  # as of a file that gives an unknown id: the row stays, and has no bytes
+            type_id = UnknownType(None, kind)
     else:
         raise fail("type", f"tensor {name!r} has the type {shown(kind)}", "a ggml type's name")
     table.add(name, tuple(dims), type_id, None, fail)

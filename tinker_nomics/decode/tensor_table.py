@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from .ggml_types import MALFORMED_TYPES, GgmlType, UnknownType, type_of_id
 from .gguf_error import GgufError
+from .value_types import shown
 
 MAX_DIMS = 4
 MAX_NAME_BYTES = 63
@@ -73,13 +74,15 @@ class TensorTable:
         self._end: int | None = 0  # where the next tensor's data must start
         self._start = -1  # where the previous tensor's data started
 
-    def add(self, name: str, dims: tuple[int, ...], type_id: int, offset: int | None, fail: Callable) -> None:
+    def add(
+        self, name: str, dims: tuple[int, ...], type_id: int | UnknownType, offset: int | None, fail: Callable
+    ) -> None:
         """Check one row and append it.
 
         Args:
             name: its name, already checked for length.
             dims: as declared.
-            type_id: as declared.
+            type_id: as declared, or a type of which no id is known.
             offset: as declared [B], or None where the source has no offsets.
             fail: called with (field, what, allowed); returns the GgufError to raise, placed at that field.
         """
@@ -87,13 +90,14 @@ class TensorTable:
             raise fail("name", f"two tensors are called {name!r}", "unique names")
         for index, length in enumerate(dims):
             if not 0 <= length < _INT64:
-                shown = length - _SIZE if length >= _INT64 else length
-                raise fail("dims", f"tensor {name!r}: dims[{index}] is {shown}", "0 to 2^63 - 1")
+                # a file's 64 bits are signed to whoever reads them, a ledger's number is what it says
+                signed = length - _SIZE if length >= _INT64 and offset is not None else length
+                raise fail("dims", f"tensor {name!r}: dims[{index}] is {shown(signed)}", "0 to 2^63 - 1")
         if math.prod(max(length, 1) for length in dims) >= _INT64:
             raise fail("dims", f"tensor {name!r}: dims {list(dims)} have a product past 2^63 - 1", "up to 2^63 - 1")
-        if type_id < 0 or type_id in MALFORMED_TYPES:
+        if not isinstance(type_id, UnknownType) and (type_id < 0 or type_id in MALFORMED_TYPES):
             raise fail("type", f"tensor {name!r} has {UnknownType(type_id).name}", "ids of GGML_TYPES")
-        kind = type_of_id(type_id)
+        kind = type_id if isinstance(type_id, UnknownType) else type_of_id(type_id)
         if isinstance(kind, GgmlType) and (dims[0] if dims else 1) % kind.block:
             raise fail(
                 "dims",
