@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Problem, TinkerNomicsError
+from ..printable import printable
 from .architecture_rules import ArchitectureRules, rules_of
 from .caches import add_attention, add_indexer, add_state, cache_faults
+from .consistency import contradictions
 from .deployment import Deployment
 from .geometry import Geometry
 from .ggml_types import UnknownType
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from .step import DecodeStep
 
 _MOST_NAMED = 8
+UNKNOWN = (
+    "the architecture '{architecture}' is none that is known here, so no rule of its own is either (windows, shared caches, "
+    "layers that are not run): it is priced as its tensors' names and common keys tell"
+)
+"""What is noted of a step whose architecture the table of rules does not name."""
 
 
 def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) -> DecodeStep:
@@ -35,11 +42,11 @@ def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) 
         deployment: context, cache types, storage of the weights, sequences; None for `Deployment()`.
 
     Returns:
-        The step, on the host: NumPy float64 leaves.
+        The step, on the host: NumPy float64 leaves. Its `notes` say so where no rule of the architecture is known.
 
     Raises:
         DecodeRefusal: lists why no step is computed: the architecture, tensors without a role or of unknown type,
-            missing metadata, rows that a type's blocks do not divide.
+            missing metadata, metadata that contradict the tensors' dims, rows that a type's blocks do not divide.
         GgufError: `header` is no header and cannot be read as one.
     """
     header = read_header(header)
@@ -65,11 +72,14 @@ def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) 
             "no block carries attention or a recurrence: the accounting of such a model is not known"
         )
     reading = WeightReading.of(header, geometry, deployment, roles)
+    width = geometry.number("embedding_length")
     faults = geometry.faults + cache_faults(layers, deployment) + reading.faults
+    if not geometry.faults:
+        faults += contradictions(architecture, width, dims, layers)
     if faults:
         raise DecodeRefusal(subject, faults)
 
-    parts = StepParts(geometry.number("embedding_length"), deployment)
+    parts = StepParts(width, deployment)
     for name, role in roles.items():
         read = _read(role, rules, layers)
         layer = layers[role.block] if role.block is not None and role.block < len(layers) else None
@@ -81,7 +91,7 @@ def decode_step(header: GgufHeader | Any, deployment: Deployment | None = None) 
             add_indexer(parts, block, layer.indexer, deployment)
         if layer.state is not None:
             add_state(parts, block, layer.state, deployment)
-    return parts.step(header.parameters)
+    return parts.step(header.parameters, () if rules.known else (UNKNOWN.format(architecture=printable(architecture)),))
 
 
 def _roles(header: GgufHeader, subject: str) -> dict[str, TensorRole]:

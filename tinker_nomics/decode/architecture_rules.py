@@ -52,6 +52,7 @@ class ArchitectureRules:
         indexer: its sparse attention, if any.
         linear_attention: its recurrent layers are told by metadata alone.
         unread: tensors that its graph does not read, as pattern and suffix.
+        known: the table has heard of it; of any other it is not known whether it has rules of its own.
     """
 
     refusal: str | None
@@ -61,6 +62,7 @@ class ArchitectureRules:
     indexer: IndexerRule | None
     linear_attention: bool
     unread: frozenset[str]
+    known: bool = True
 
 
 def rules_of(architecture: str) -> ArchitectureRules:
@@ -79,6 +81,7 @@ def rules_of(architecture: str) -> ArchitectureRules:
         indexer=IndexerRule(indexer["layers"] == "all", indexer.get("values", False)) if indexer else None,
         linear_attention=_row(table, "linear_attention", architecture) is not None,
         unread=frozenset(unread),
+        known=any(architecture in row["architectures"] for rows in table.values() for row in rows),
     )
 
 

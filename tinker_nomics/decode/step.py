@@ -42,7 +42,7 @@ class StepTotals(eqx.Module):
 class SequenceTerms(eqx.Module):
     """How the figures of a step depend on its number of sequences `b`.
 
-    $$bytes_p = once_p + rest_p (1 - (1 - used_p)^{b - 1}) + b\\, each_p$$
+    $$bytes_p = once_p + rest_p (1 - (1 - used_p)^{b - 1}) + \\min(b\\, each_p, most_p)$$
 
     which is $E (1 - (1 - used/E)^b)$ experts where $E$ are routed; every FLOP, every byte of cache and state is
     proportional to `b`.
@@ -52,7 +52,9 @@ class SequenceTerms(eqx.Module):
         bytes_rest: bytes of the experts that one sequence leaves unread [B], shape `[P]`.
         used_fraction: experts that one token uses over experts, shape `[P]`; 0 where nothing is routed.
         bytes_each: bytes that every sequence moves of its own [B], shape `[P]`.
-        bytes_each_per_token: the same per attended token [B/token], shape `[P]`.
+        bytes_each_most: the most that all sequences together move of those [B], shape `[P]`: a table whose rows they look up,
+            infinite elsewhere.
+        bytes_each_per_token: of its own per attended token [B/token], shape `[P]`.
         flops_each: FLOP per sequence, shape `[P]`.
         flops_each_per_token: FLOP per sequence and attended token, shape `[P]`.
         held_once: resident bytes of the weights by class [B], shape `[7]`.
@@ -70,6 +72,7 @@ class SequenceTerms(eqx.Module):
     bytes_rest: Any
     used_fraction: Any
     bytes_each: Any
+    bytes_each_most: Any
     bytes_each_per_token: Any
     flops_each: Any
     flops_each_per_token: Any
@@ -107,7 +110,8 @@ class DecodeStep(eqx.Module):
         totals: sizes of the checkpoint.
         terms: how all of it depends on the number of sequences; `None` for a step made by hand.
 
-    **Kinks:** `context` at each window; `sequences` where a pool of cells is padded to the next 256.
+    **Kinks:** `context` at each window; `sequences` where a pool of cells is padded to the next 256, and where they look up a
+    whole table's rows.
     """
 
     stages: tuple[Stage, ...] = eqx.field(static=True)
@@ -124,6 +128,7 @@ class DecodeStep(eqx.Module):
     stage_payload: Any
     totals: StepTotals
     terms: SequenceTerms | None = None
+    notes: tuple[str, ...] = eqx.field(static=True, default=())
 
     def __repr__(self) -> str:
         blocks = len({stage.block for stage in self.stages if stage.block is not None})
@@ -177,9 +182,12 @@ class DecodeStep(eqx.Module):
                 "this step was made without sequence terms: build it for the sequences that you mean"
             )
         resident = held_bytes(terms, sequences)
+        numbers = _numbers(sequences, *jax.tree.leaves(terms))
+        each = sequences * terms.bytes_each
+        each = numbers.where(each >= terms.bytes_each_most, terms.bytes_each_most, each)
         untouched = (1.0 - terms.used_fraction) ** (sequences - 1.0)
         values = {
-            "part_bytes": terms.bytes_once + terms.bytes_rest * (1.0 - untouched) + sequences * terms.bytes_each,
+            "part_bytes": terms.bytes_once + terms.bytes_rest * (1.0 - untouched) + each,
             "part_bytes_per_token": sequences * terms.bytes_each_per_token,
             "part_flops": sequences * terms.flops_each,
             "part_flops_per_token": sequences * terms.flops_each_per_token,

@@ -17,7 +17,10 @@ _BEFORE, _AFTER = -1, 1 << 30
 _AFTER_BLOCKS = frozenset({"head_side", "head_norm", "head"})
 _BEFORE_BLOCKS = frozenset({"embed", "embed_side"})
 _REDUCED = (StageKind.mixer_out, StageKind.ffn_down)
-_FIELDS = ("bytes_once", "bytes_rest", "bytes_each", "bytes_each_per_token", "flops_each", "flops_each_per_token")
+_FIELDS = (
+    "bytes_once", "bytes_rest", "bytes_each", "bytes_each_most", "bytes_each_per_token", "flops_each",
+    "flops_each_per_token",
+)  # fmt: skip
 
 
 class _Key(NamedTuple):
@@ -79,8 +82,8 @@ class StepParts:
         """Add recurrent state per sequence [B]."""
         self._state += size
 
-    def step(self, parameters: int) -> DecodeStep:
-        """The step of all that was added."""
+    def step(self, parameters: int, notes: tuple[str, ...] = ()) -> DecodeStep:
+        """The step of all that was added, with what is to be said of it."""
         sums = self._placed()
         places = sorted({(key.block, self._slots[key.slot].order) for key in sums} | {(_BEFORE, 0)})
         slot_at = {slot.order: slot for slot in self._slots.values()}
@@ -116,6 +119,7 @@ class StepParts:
             stage_payload=np.zeros(len(stages)),
             totals=StepTotals(np.float64(parameters), np.float64(held.sum())),
             terms=terms,
+            notes=notes,
         )
         return step.with_sequences(float(self._deployment.sequences))
 
@@ -152,9 +156,9 @@ class StepParts:
         return reduced
 
     def _terms(self, columns: dict[str, np.ndarray], keys: list[_Key], stages: tuple[Stage, ...]) -> SequenceTerms:
-        windows = sorted(self._cells)
+        windows, most = sorted(self._cells), columns["bytes_each_most"]
         return SequenceTerms(
-            **columns,
+            **columns | {"bytes_each_most": np.where(most > 0.0, most, np.inf)},
             used_fraction=np.array([key.used_fraction for key in keys]),
             held_once=self._held.copy(),
             state_each=np.float64(self._state),

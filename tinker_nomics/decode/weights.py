@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from .deployment import Deployment
 from .geometry import Geometry
-from .ggml_types import GgmlType, UnknownType
+from .ggml_types import GGML_TYPES, GgmlType, UnknownType
 from .gguf_header import GgufHeader
 from .layers import Layer
 from .stages import HeldClass, Split
 from .step_parts import StepParts
 from .tensor_roles import Read, Suffix, TensorRole
 
+_INTEGERS = ("I8", "I16", "I32", "I64")  # of tables and indices, not of weights
 _DOWNS = ("ffn_down", "channel_mix_value")
 
 
@@ -60,20 +61,20 @@ class WeightReading:
         wanted = deployment.weight_type
         faults: list[str] = []
         tensors: dict[str, Stored] = {}
+        undivided: dict[tuple[str, int], list[str]] = {}
         for row in header.tensors:
             kind = row.type
             assert not isinstance(kind, UnknownType), "tensors of unknown type are refused before"
             if wanted is not None and roles[row.name].retyped and len(row.dims) > 1:
                 if row.dims[0] % wanted.block:
-                    faults.append(
-                        f"the tensor {row.name!r} has rows of {row.dims[0]} elements, "
-                        f"which the {wanted.block} of {wanted.name} does not divide"
-                    )
+                    undivided.setdefault((roles[row.name].pattern, row.dims[0]), []).append(row.name)
                 else:
                     kind = wanted
             if not row.dims and roles[row.name].product:
                 faults.append(f"the tensor {row.name!r} has no dims, and a matrix is needed")
             tensors[row.name] = Stored(kind, row.dims, row.elements // kind.block * kind.block_bytes)
+        if wanted is not None and undivided:
+            faults += _undivided(wanted, undivided)
         experts, used = 0, ()
         if any(role.read is Read.used for role in roles.values()):
             experts = geometry.number("expert_count")
@@ -81,6 +82,17 @@ class WeightReading:
             if experts == 0 or not all(0 < count <= experts for count in used):
                 faults.append(f"expert_used_count is {max(used)} of expert_count {experts}: 1 to all are needed")
         return WeightReading(tensors, experts, used, faults)
+
+
+def _undivided(wanted: GgmlType, rows: dict[tuple[str, int], list[str]]) -> list[str]:
+    """Rows that the blocks of `wanted` do not divide: one sentence a kind of tensor, the last with the types that do."""
+    faults = []
+    for (_, length), names in sorted(rows.items()):
+        which = f"the tensor {names[0]!r} has" if len(names) == 1 else f"{len(names)} tensors such as {names[0]!r} have"
+        faults.append(f"{which} rows of {length} elements, which the {wanted.block} of {wanted.name} does not divide")
+    fitting = [t.name for t in GGML_TYPES.values() if not any(n % t.block for _, n in rows) and t.name not in _INTEGERS]
+    faults[-1] += f"; types that divide all of these rows: {', '.join(fitting)}"
+    return faults
 
 
 def add_tensor(
@@ -105,7 +117,8 @@ def add_tensor(
     parts.hold(role.held_class, size)
     flops = 2.0 * tensor.elements * role.role.passes if role.product else 0.0
     if read is Read.row:
-        parts.add(role.role.slot.name, role.block, role.held_class, 1, bytes_each=tensor.row_bytes)
+        amounts = {"bytes_each": tensor.row_bytes, "bytes_each_most": size}
+        parts.add(role.role.slot.name, role.block, role.held_class, 1, **amounts)
     elif read is Read.used:
         assert role.block is not None, "experts stand in blocks"
         used, experts = reading.used[role.block], reading.experts
