@@ -223,7 +223,7 @@ def price_row(row: Row, ledgers: Path | None = None) -> Priced:
         cost = tn.price(step, machine, fastest_precision(machine.chip))
     except DecodeRefusal as refusal:
         return Priced(row, why="; ".join(refusal.reasons))
-    if cost.floor <= 0.0:
+    if not cost.floor:
         return Priced(row, why="the chip's bandwidth is not declared")
     return Priced(row, basis, cost.floor, float(step.totals.weight_bytes))
 

@@ -100,9 +100,47 @@ def test_time_axes_have_a_handful_of_round_ticks(low: float, span: float) -> Non
 def test_many_rows_are_cut_and_long_titles_wrapped() -> None:
     rows = [PriceRow("a", f"a x{i}", 1e-3 * (i + 1), None, 1.0, 32) for i in range(450)]
     figure = draw_rows(rows, "a long name of a checkpoint, " * 5)
-    assert len(figure.axes[0].get_yticklabels()) == 400
-    assert "the first 400 of 450 rows" in figure._supxlabel.get_text()  # type: ignore[union-attr]
+    assert len(figure.axes[0].get_yticklabels()) == 100
+    assert "the first 100 of 450 rows" in figure._supxlabel.get_text()  # type: ignore[union-attr]
     assert max(map(len, figure._suptitle.get_text().splitlines())) <= 60  # type: ignore[union-attr]
+
+
+def test_where_nothing_bounds_the_time_a_picture_says_so() -> None:
+    bare = hand_chip(None, 80e9, None, None, id="bare")
+    cost = price(STEP, Machine(bare))
+    words = "no bound: bandwidth undeclared, matrix rate undeclared"
+    for figure in (draw_stages(cost, "x"), draw_roofline(STEP, cost, "x")):
+        assert [text.get_text() for text in figure.axes[0].texts] == [words]
+    table = price_grid(STEP, [bare, FULL], [1], [8192], rents={}).sel(context=8192)
+    axes = draw_grid(table).axes[0]
+    assert words in axes.texts[0].get_text() and axes.xaxis.get_visible()
+    alone = draw_grid(table.sel(chip=["bare"]))
+    assert words in alone.axes[0].texts[0].get_text() and not alone.axes[0].xaxis.get_visible() and not alone.legends
+    FigureCanvasAgg(alone).draw()
+
+
+def test_reasons_are_lettered_so_that_no_number_means_two_things() -> None:
+    slow = hand_chip(1e12, 80e9, None, 1e-6, id="slow")
+    table = price_grid(STEP, [SILENT, slow], [1], [8192], rents={}).sel(context=8192)
+    figure = draw_grid(table)
+    marks = [text.get_text().rpartition("; ")[2] for text in figure.axes[0].texts if "at most" in text.get_text()]
+    assert marks == ["[b]", "[a]"]
+    assert "[a] matrix rate,  [b] stage overhead" in figure._supxlabel.get_text()  # type: ignore[union-attr]
+
+
+def test_a_name_is_no_formula() -> None:
+    for name in ("a $\\nosuch{$ b", "costs $5 or $6"):
+        figure = draw_rows([PriceRow(name, name, 1e-3, None, 1.0, 32)], name)
+        FigureCanvasAgg(figure).draw()
+        assert figure._suptitle.get_text() == name  # type: ignore[union-attr]
+    cost = price(STEP, Machine(FULL, 4))
+    for figure in (draw_stages(cost, "a $\\nosuch{$ b"), draw_roofline(STEP, cost, "a $\\nosuch{$ b")):
+        FigureCanvasAgg(figure).draw()
+
+
+def test_what_is_hidden_is_told_below_the_stages() -> None:
+    notes = draw_stages(price(STEP, Machine(FULL)))._supxlabel.get_text()  # type: ignore[union-attr]
+    assert "ms of compute pass while memory binds" in notes
 
 
 def test_a_step_without_arithmetic_has_no_roof() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import time
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from gguf_bytes import gguf
@@ -106,12 +109,31 @@ def test_what_is_shown_is_short() -> None:
     assert len(repr(cost)) < 1500 and "floor" in repr(cost)
 
 
-def test_too_small_a_machine_says_how_many_would_do() -> None:
-    with pytest.raises(tn.DecodeRefusal, match="; 9 would hold it, and its link joins 8"):
-        small = hand_chip(1e12, STEP.held_bytes.sum() / 8.5, link=hand_link(domain=8))
-        tn.price(STEP, Machine(small, 2))
-    with pytest.raises(tn.DecodeRefusal, match=r"; 9 would hold it$"):
-        tn.price(STEP, Machine(hand_chip(1e12, STEP.held_bytes.sum() / 8.5, link=hand_link()), 2))
+@pytest.mark.parametrize("share", [3.0, 8.5, 20.0, 300.0])
+@pytest.mark.parametrize("domain", [None, 8])
+def test_what_is_said_of_a_machine_that_would_do_is_true(share: float, domain: int | None) -> None:
+    chip = hand_chip(1e12, float(STEP.held_bytes.sum()) / share, link=hand_link(domain=domain))
+    with pytest.raises(tn.DecodeRefusal, match="memory capacity") as refused:
+        tn.price(STEP, Machine(chip, 2))
+    text, room = str(refused.value), math.ceil(share)
+    if domain is not None and room > domain:
+        assert text.endswith(f"; {room} would hold it, and its link joins 8")
+    elif "at no width" in text:
+        widest = min(domain or 10**9, int(STEP.widest_units))
+        assert tn.price(STEP, Machine(chip, widest)).notes, "the widest layout would do"
+    else:
+        said = re.search(r"; ([\d,]+) would hold it", text)
+        assert said is not None
+        enough = int(said[1].replace(",", ""))
+        assert not tn.price(STEP, Machine(chip, enough)).notes
+        if enough > room:
+            assert tn.price(STEP, Machine(chip, enough - 1)).notes and f"({room} as a whole" in text
+
+
+def test_replicated_parts_that_fit_at_no_width_are_told() -> None:
+    chip = hand_chip(1e12, float(STEP.held_bytes.sum()) / 300, link=hand_link())
+    with pytest.raises(tn.DecodeRefusal, match="300 have room for it as a whole, but at no width"):
+        tn.price(STEP, Machine(chip, 2))
 
 
 def test_a_topology_beyond_the_table_is_not_called_undeclared() -> None:
@@ -211,3 +233,101 @@ def test_a_table_shows_its_axes_and_a_point_its_price() -> None:
     assert "width=[1, 2]" in repr(table) and "tokens_per_second" in repr(table)
     point = table.sel(width=1, context=1024).sel(chip=table.axes["chip"][0])
     assert f"floor={point.floor.item()}" in repr(point) and "binds=memory" in repr(point)
+
+
+def test_a_file_opened_as_text_says_how_to_open_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(gguf() + bytes(range(128, 256)))
+    with path.open(encoding="utf-8") as file, pytest.raises(GgufError, match="open the file in binary mode"):
+        tn.read_header(file)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("embedding_length", 1024, "embedding_length is 1024, but the rows of 'token_embd.weight' have 512"),
+        (
+            "attention.head_count_kv",
+            4,
+            "'blk.0.attn_k.weight' gives 128 elements, but the metadata have 4 key heads of 64",
+        ),
+        ("attention.key_length", 32, "'blk.0.attn_k.weight' gives 128 elements"),
+        ("attention.value_length", 96, "'blk.0.attn_v.weight' gives 128 elements"),
+        (
+            "attention.head_count",
+            3,
+            "'blk.0.attn_q.weight' gives 512 elements, but the metadata have 3 query heads of 64",
+        ),
+    ],
+)
+def test_metadata_that_contradict_the_tensors_are_named(key: str, value: int, words: str) -> None:
+    ledger = HEADER.to_ledger()
+    with pytest.raises(tn.DecodeRefusal, match=re.escape(words)):
+        tn.decode_step({**ledger, "metadata": {**ledger["metadata"], f"llama.{key}": value}})
+
+
+def test_a_width_that_only_the_blocks_contradict_is_named() -> None:
+    ledger = HEADER.to_ledger()
+    rows = [[n, t, [256, *d[1:]] if n == "blk.1.ffn_up.weight" else d] for n, t, d in ledger["tensors"]]
+    with pytest.raises(tn.DecodeRefusal, match=r"embedding_length is 512, but 'blk\.1\.ffn_up\.weight' reads 256"):
+        tn.decode_step({**ledger, "tensors": rows})
+
+
+def test_an_architecture_that_nobody_heard_of_is_noted() -> None:
+    made = dense("nosuch\x1b[2J", blocks=2, width=512, heads=8, kv_heads=2, head=64, columns=1024, vocabulary=2048)
+    step = tn.decode_step(made, tn.Deployment(context=1024))
+    assert step.to_dict() == STEP.to_dict() and STEP.notes == ()
+    assert len(step.notes) == 1 and "nosuch\\x1b[2J" in step.notes[0]
+    cost = tn.price(step, Machine(CHIP))
+    assert cost.notes == step.notes and cost.to_dict()["notes"] == list(step.notes)
+    assert tn.price_grid(step, CHIP, 1, 1024, rents={}).to_dict()["notes"] == list(step.notes)
+    assert tn.price(STEP, Machine(CHIP)).notes == ()
+
+
+def test_rows_that_no_block_divides_are_grouped_and_types_that_do_are_named() -> None:
+    with pytest.raises(tn.DecodeRefusal) as refused:
+        tn.decode_step(latent(8), tn.Deployment(weights="q4_k"))
+    (reason,) = refused.value.reasons
+    assert "8 tensors such as 'blk.0.attn_k_b.weight' have rows of 128 elements" in reason
+    named = reason.rpartition(": ")[2].split(", ")
+    assert "Q8_0" in named and "BF16" in named and "Q6_K" not in named and "I8" not in named
+    for name in named:
+        assert tn.decode_step(latent(8), tn.Deployment(weights=name)).totals.weight_bytes > 0
+
+
+def test_more_sequences_than_rows_read_the_table_once() -> None:
+    step = tn.decode_step(HEADER, tn.Deployment(context=16, sequences=1e6))
+    told = step.to_dict()
+    assert told["weight_bytes_read"] == told["weight_bytes"]
+    for sequences in (1.0, 100.0, 2048.0):
+        read = STEP.with_sequences(sequences).to_dict()["weight_bytes_read"]
+        assert read == STEP.to_dict()["weight_bytes_read"] + (sequences - 1.0) * 512 * 2
+
+
+@pytest.mark.parametrize("contexts", [[0], 0, [-1], [float("nan")], ["4k"]])
+def test_contexts_are_above_0_everywhere(contexts: Any) -> None:
+    for source in (HEADER, STEP):
+        with pytest.raises(TinkerNomicsError, match=r"contexts = .*above 0"):
+            tn.price_grid(source, CHIP, 1, contexts, rents={})
+
+
+def test_axes_may_be_arrays() -> None:
+    table = tn.price_grid(HEADER, CHIP, jnp.array([1, 2]), jnp.array([512.0, 1024.0]), rents={})
+    assert table.axes == {"chip": ("mine",), "width": (1, 2), "context": (512.0, 1024.0)}
+    assert tn.price_grid(HEADER, CHIP, np.int64(2), np.arange(1, 3) * 512, rents={}).width == (2,)
+
+
+@pytest.mark.parametrize("width", [1e30, 10**40, 0, 1.5])
+def test_a_width_says_its_limit(width: Any) -> None:
+    with pytest.raises(TinkerNomicsError, match="1 to 9,007,199,254,740,992"):
+        tn.price_grid(STEP, CHIP, width, 1024, rents={})
+    with pytest.raises(TinkerNomicsError, match="1 to 9,007,199,254,740,992"):
+        Machine(CHIP, width)
+
+
+def test_what_is_printed_is_a_line() -> None:
+    cost = tn.price(STEP, Machine(CHIP, 2))
+    assert str(cost).startswith("2 x mine at bf16: floor 0.00") and "\n" not in str(cost) and len(str(cost)) < 200
+    assert str(Machine(CHIP, 2, rent=2.5)) == "2 x mine: HBM 40 GB at 2 TB/s; bf16 300 TFLOP/s, 2.5 USD per chip-hour"
+    silent = tn.price(STEP, Machine(hand_chip(None, rate=None, id="silent")))
+    assert str(silent).startswith("silent".join(("1 x ", " at bf16: no floor, no prediction: the bandwidth of ")))

@@ -12,6 +12,7 @@ from hand_steps import LLAMA_8B, dense_step, hand_chip, hand_link, one_class
 
 from tinker_nomics import catalog
 from tinker_nomics.decode.dollars import usd_per_million_tokens
+from tinker_nomics.decode.grid import price_grid
 from tinker_nomics.decode.pricing import Bind, price
 from tinker_nomics.decode.refusal import DecodeRefusal
 from tinker_nomics.decode.stages import HeldClass, StageKind
@@ -83,7 +84,37 @@ def test_a_refusal_names_every_undeclared_term() -> None:
     assert len(cost.refusal.reasons) == len(words)
     for word, reason in zip(words, cost.refusal.reasons, strict=True):
         assert word in reason
-    assert cost.floor == 0.0
+    assert cost.floor is None and cost.seconds is None and cost.tokens_per_second is None and cost.basis is None
+
+
+def test_where_nothing_bounds_the_time_there_is_no_bound() -> None:
+    """Not a floor of 0 s, which would read as infinitely many tokens a second for nothing."""
+    bare = Machine(hand_chip(None, rate=None, overhead=None), rent=2.5)
+    told = price(STEP, bare).to_dict()
+    assert [told[name] for name in ("floor_s", "prediction_s", "binds", "tokens_per_second", "basis")] == [None] * 5
+    json.dumps(told, allow_nan=False)
+    for basis in (None, "floor", "prediction"):
+        with pytest.raises(DecodeRefusal, match="tier bandwidth"):
+            usd_per_million_tokens(price(STEP, bare), basis=basis)
+    computed = price(STEP, Machine(hand_chip(None, overhead=None)))
+    assert (
+        computed.basis == "floor"
+        and computed.binds == Bind.COMPUTE
+        and computed.floor == computed.floor_terms["compute"]
+    )
+    assert price(one_class(0.0), Machine(hand_chip())).floor == 0.0
+
+
+def test_a_bound_says_that_it_is_one_and_what_is_hidden_is_told() -> None:
+    full, silent = price(STEP, Machine(hand_chip())), price(STEP, Machine(hand_chip(overhead=None)))
+    assert (full.basis, silent.basis) == ("prediction", "floor")
+    hidden = full.hidden_terms
+    assert hidden[Bind.COMPUTE] > 0.0
+    assert hidden[Bind.COMPUTE] + full.prediction_terms[Bind.COMPUTE] == pytest.approx(
+        sum(s.compute for s in full.stages)
+    )
+    assert hidden[Bind.MEMORY] + full.prediction_terms[Bind.MEMORY] == pytest.approx(sum(s.memory for s in full.stages))
+    assert full.to_dict()["hidden_terms_s"] == {"memory": hidden[Bind.MEMORY], "compute": hidden[Bind.COMPUTE]}
 
 
 @pytest.mark.parametrize(
@@ -206,3 +237,29 @@ def test_a_rent_of_the_catalog_by_day_and_provider() -> None:
         usd_per_million_tokens(cost, date="soon")
     with pytest.raises(DecodeRefusal, match="no rent of h100-sxm from 'nobody'"):
         usd_per_million_tokens(cost, provider="nobody")
+
+
+def test_no_rent_of_the_catalog_is_of_a_day_before_its_first_row() -> None:
+    cost = price(dense_step(**LLAMA_8B, context=1024), Machine(catalog.chip("h100-sxm")))
+    with pytest.raises(
+        DecodeRefusal, match="no rent of h100-sxm is known on 2020-01-01: the earliest is of 2026-05-07"
+    ):
+        usd_per_million_tokens(cost, date="2020-01-01")
+    with pytest.raises(DecodeRefusal, match="from Nebius is known on 2026-06-01: the earliest is of 2026-09-25"):
+        usd_per_million_tokens(cost, date="2026-06-01", provider="nebius")
+    assert usd_per_million_tokens(cost, date="2026-12-31") == usd_per_million_tokens(cost)
+
+
+def test_a_chip_of_ones_own_has_no_rent_but_its_own() -> None:
+    """Also where it bears the name of a chip of the catalog."""
+    step = dense_step(**LLAMA_8B, context=1024)
+    own = hand_chip(3.35e12, id="h100-sxm")
+    with pytest.raises(DecodeRefusal, match="is not the catalog's chip of that name, and states no rent"):
+        usd_per_million_tokens(price(step, Machine(own)))
+    assert np.ma.is_masked(price_grid(step, own, contexts=1024).usd_per_million_tokens)
+    stated = dataclasses.replace(own, rent=2.5)
+    cost = price(step, Machine(stated))
+    assert cost.machine.rent == 2.5
+    assert usd_per_million_tokens(cost) == usd_per_million_tokens(price(step, Machine(own)), 2.5)
+    assert price_grid(step, stated, contexts=1024).usd_per_million_tokens.item() == usd_per_million_tokens(cost)
+    assert usd_per_million_tokens(price(step, Machine(stated, rent=5.0))) == 2 * usd_per_million_tokens(cost)

@@ -15,6 +15,7 @@ from tinker_nomics.decode.dollars import usd_per_million_tokens
 from tinker_nomics.decode.grid import GridPricer, price_grid, stack_chips
 from tinker_nomics.decode.price_table import PriceTable
 from tinker_nomics.decode.pricing import price
+from tinker_nomics.decode.reasons import reasons_of
 from tinker_nomics.decode.refusal import DecodeRefusal
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.files import OutputExistsError
@@ -99,6 +100,12 @@ def test_files_hold_what_the_table_holds(table: PriceTable, tmp_path: Path) -> N
     again = PriceTable.from_npz(tmp_path / "grid.npz")
     assert again.axes == table.axes and set(again.data) == set(table.data)
     assert again.sel(chip="silent").to_dict() == table.sel(chip="silent").to_dict()
+    assert again.stages == table.stages != () and told["stages"] == table.stage_names
+    assert len(set(table.stage_names)) == len(table.stage_names) and "head" in told["stages"]
+    for term in ("memory", "compute", "collective", "overhead"):
+        for number, name in enumerate(table.stage_names):
+            assert float(rows[0][f"stage_{term}:{name}"]) == table[f"stage_{term}"][0, 0, 0, number]
+    assert rows[0]["basis"] == "prediction" and silent["basis"] == "floor"
     with pytest.raises(OutputExistsError):
         table.to_csv(tmp_path / "grid.csv")
 
@@ -114,3 +121,32 @@ def test_one_compilation_serves_every_list_of_chips() -> None:
     for bandwidth in (1e12, 2e12):
         pricer(stack_chips([hand_chip(bandwidth)], [None]), np.array([1.0, 2.0]), 0)
     assert pricer._compiled._cache_size() == 1
+
+
+def test_a_point_without_a_bound_is_masked_and_says_why() -> None:
+    bare = hand_chip(None, 80e9, None, None, id="bare")
+    table = price_grid(STEP, [bare, CHIPS[0]], [1], [1024.0], rents={"bare": 2.5})
+    point = table.sel(chip="bare", width=1, context=1024)
+    assert point.priced and not point.predicted and str(point.basis) == str(point.binds) == ""
+    for name in ("floor", "prediction", "tokens_per_second", "usd_per_million_tokens"):
+        assert np.ma.is_masked(point[name]) and not np.ma.is_masked(table.sel(chip="full")["floor"])
+    assert "tier bandwidth" in [r.name for r in reasons_of(float(point.reason))]
+    assert price(STEP.with_context(np.float64(1024)), Machine(bare)).floor is None
+
+
+def test_axes_are_attributes_and_names_of_chips_forgive_case(table: PriceTable) -> None:
+    assert (
+        table.chip == ("full", "silent", "small") and table.width == (1, 8, 16) and table.context == (1024.0, 32768.0)
+    )
+    assert table.sel(chip="FULL").to_dict() == table.sel(chip="full").to_dict()
+    assert table.sel(chip=["Silent", "full"]).chip == ("silent", "full")
+    with pytest.raises(AttributeError, match="no column or axis 'chips'"):
+        table.chips  # noqa: B018 - the reading of it is what fails
+
+
+def test_stages_of_a_damaged_file_are_refused(table: PriceTable, tmp_path: Path) -> None:
+    with np.load(table.to_npz(tmp_path / "whole.npz")) as held:
+        arrays = {name: held[name] for name in held.files}
+    np.savez(tmp_path / "odd.npz", **{**arrays, "stages_kind": np.array(["nothing"] * len(table.stages))})
+    with pytest.raises(TinkerNomicsError, match="names stages"):
+        PriceTable.from_npz(tmp_path / "odd.npz")

@@ -42,6 +42,7 @@ class PriceArrays(eqx.Module):
         prediction_bind: the largest of these four: 0 memory, 1 compute, 2 collective, 3 overhead.
         reason: sum of 2^bit over `reasons.REASONS`.
         priced: True where the machine can run the step, so that the floor is valid.
+        bounded: True where something declared bounds the time; elsewhere the floor is 0 and says nothing.
         predicted: True where the prediction is valid.
         fits: True where the resident bytes fit.
         placement: which tier holds what, with the bytes needed and had.
@@ -65,6 +66,7 @@ class PriceArrays(eqx.Module):
     prediction_bind: Any
     reason: Any
     priced: Any
+    bounded: Any
     predicted: Any
     fits: Any
     placement: PlacementArrays
@@ -233,6 +235,7 @@ def price_arrays(step: DecodeStep | Chain, machine: MachineArrays, precision_ind
         prediction_bind=_largest_index(by_memory, by_compute, by_collective, by_overhead),
         reason=reason,
         priced=refused == 0,
+        bounded=(floor > 0.0) | ((jnp.sum(moved) == 0.0) & (flops == 0.0)),
         predicted=reason == 0.0,
         fits=placement.needed <= placement.had,
         placement=placement,

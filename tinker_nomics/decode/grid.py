@@ -11,7 +11,7 @@ import numpy as np
 from ..boundary import x64
 from ..errors import Problem, TinkerNomicsError
 from ..hardware.arrays import ChipArrays, MachineArrays, chip_arrays
-from ..hardware.chip import PRECISIONS, Chip
+from ..hardware.chip import MOST_COUNT, PRECISIONS, Chip
 from .chain import Chain, merged_chain
 from .chain_price import as_float64, precision_index, price_arrays, price_stages
 from .dollars import as_rent, known_rent
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FIELDS = (
     "floor", "floor_memory", "floor_compute", "floor_collective", "floor_bind",
     "prediction", "prediction_memory", "prediction_compute", "prediction_collective", "prediction_overhead",
-    "prediction_bind", "reason", "priced", "predicted", "fits", "precision", "sequences",
+    "prediction_bind", "reason", "priced", "bounded", "predicted", "fits", "precision", "sequences",
     "usd_floor", "usd_prediction", "usd_known",
 )  # fmt: skip
 
@@ -112,28 +112,37 @@ def as_chips(chips: Iterable[str | Chip] | str | Chip) -> tuple[Chip, ...]:
 
 def as_widths(widths: Iterable[int] | int) -> tuple[int, ...]:
     """Machine widths as whole numbers, or a clear error."""
-    numbers = (int, float, np.number)
-    values = [widths] if isinstance(widths, (*numbers, str)) else list(widths)
-    bad = [w for w in values if isinstance(w, bool) or not isinstance(w, numbers) or not w >= 1 or w % 1 != 0]
+    values = _listed(widths)
+    bad = [w for w in values if not _is_number(w) or not 1 <= w <= MOST_COUNT or w % 1 != 0]
     if bad or not values:
-        raise TinkerNomicsError(str(Problem("widths", bad or values, "whole numbers of chips, 1 or more")))
+        raise TinkerNomicsError(str(Problem("widths", bad or values, f"whole numbers of chips, 1 to {MOST_COUNT:,}")))
     return tuple(int(width) for width in values)
 
 
 def as_contexts(contexts: Iterable[float] | float) -> tuple[float, ...]:
     """Contexts as finite numbers of tokens, or a clear error."""
-    numbers = (int, float, np.number)
-    values = [contexts] if isinstance(contexts, (*numbers, str)) else list(contexts)
-    bad = [c for c in values if isinstance(c, bool) or not isinstance(c, numbers) or not 0.0 <= c < np.inf]
+    values = _listed(contexts)
+    bad = [c for c in values if not _is_number(c) or not 0.0 < c < np.inf]
     if bad or not values:
-        raise TinkerNomicsError(str(Problem("contexts", bad or values, "finite numbers of tokens, 0 or more")))
+        raise TinkerNomicsError(str(Problem("contexts", bad or values, "finite numbers of tokens above 0")))
     return tuple(float(context) for context in values)
 
 
+def _listed(values: Any) -> list[Any]:
+    """One value, a sequence of them or an array of NumPy, JAX or the like, as a list of plain values."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 def rents_of(chips: Sequence[Chip], rents: Mapping[str, float] | None) -> list[float | None]:
-    """The rent of every chip [USD per chip-hour]: as given, else the catalog's newest; None where there is none."""
+    """The rent of every chip [USD per chip-hour]: as given, else its own or the catalog's; None where there is none."""
     if rents is None:
-        return [known_rent(chip.id).usd_per_hour for chip in chips]
+        return [known_rent(chip).usd_per_hour for chip in chips]
     given = {name: as_rent(rent, f"rents[{name!r}]") for name, rent in rents.items()}
     ids = [chip.id for chip in chips]
     if unknown := [name for name in given if name not in ids]:
@@ -168,7 +177,8 @@ def price_grid(
         contexts: tokens attended per sequence.
         deployment: all else about the deployment; where its capacity is None, cells are reserved for each context.
         precision: of matrix arithmetic, as in `price`.
-        rents: USD per chip-hour by chip id, chips beside them without; the catalog's newest where None.
+        rents: USD per chip-hour by chip id, chips beside them without; where None, what a chip of your own states, and
+            for a chip of the catalog its rent (`catalog.rent`).
         stages: whether to return the terms of every distinct stage too.
 
     Returns:
@@ -189,6 +199,7 @@ def price_grid(
         {"chip": tuple(chip.id for chip in held_chips), "width": held_widths, "context": held_contexts},
         precisions=PRECISIONS,
         stages=tuple(steps[0].stages[i] for i in _first_of_each(merged_chain(steps[0])[1])) if stages else (),
+        notes=steps[0].notes,
     )
 
 

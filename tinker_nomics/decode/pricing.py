@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -17,7 +18,7 @@ from ..hardware.chip import PRECISIONS, Machine
 from .chain import Chain, merged_chain, padded
 from .chain_price import PriceArrays, StageArrays, as_float64, precision_index, price_arrays, price_stages
 from .placement import PlacementArrays
-from .reasons import bytes_in_words, reasons_of, sentence
+from .reasons import MEMORY_CAPACITY, bytes_in_words, reasons_of, sentence
 from .refusal import DecodeRefusal
 from .stages import HELD_CLASSES, HeldClass, Stage
 from .step import DecodeStep
@@ -91,11 +92,12 @@ class DecodeCost:
     Args:
         machine: the machine.
         precision: the precision of its matrix arithmetic, the one taken where "best" was asked for.
-        floor: seconds that no implementation can beat [s].
+        floor: seconds that no implementation can beat [s]; None where nothing that would bound them is declared.
         floor_terms: its three sums by `Bind`: memory, compute, collective [s].
         prediction: seconds of the chain as laid out [s]; None where a term is undeclared.
         refusal: why there is no prediction, naming every undeclared term; None where there is one.
-        prediction_terms: seconds by the term that each stage's time is spent on, undeclared terms at zero [s].
+        prediction_terms: seconds by the term that each stage's time is spent on, undeclared terms at zero [s]: of a
+            stage's memory and compute terms the longer counts, and the other is hidden behind it (`hidden_terms`).
         binds: the largest sum of the floor.
         stages: the terms of every stage of the chain, in order.
         placement: where every class of bytes lies.
@@ -103,11 +105,12 @@ class DecodeCost:
         fullest_chip_bytes: resident bytes on the fullest chip of the layout, replicated caches included [B].
         moved_bytes, flops: bytes moved [B] and matrix arithmetic [FLOP] of the step.
         sequences: tokens that one step decodes.
+        step_notes: what the step itself leaves open, such as an architecture that no rule is known of.
     """
 
     machine: Machine
     precision: str
-    floor: float
+    floor: float | None
     floor_terms: dict[Bind, float]
     prediction: float | None
     refusal: DecodeRefusal | None
@@ -121,21 +124,39 @@ class DecodeCost:
     moved_bytes: float
     flops: float
     sequences: float
+    step_notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def fits(self) -> bool:
-        """Whether the resident bytes fit; a machine too small is refused, so this is True."""
+        """Whether the resident bytes fit; `price` raises for a machine that is too small, so this is True."""
         return self.bytes_needed <= self.bytes_had
 
     @property
-    def seconds(self) -> float:
-        """The prediction where there is one, else the floor [s]."""
+    def basis(self) -> Literal["prediction", "floor"] | None:
+        """What `seconds`, `tokens_per_second` and dollars stand on: "prediction", or "floor" where there is none.
+
+        On a floor they are bounds: no implementation is faster, decodes more tokens per second, or costs less. None
+        where there is not even a floor, and so none of them.
+        """
+        return "prediction" if self.prediction is not None else "floor" if self.floor is not None else None
+
+    @property
+    def seconds(self) -> float | None:
+        """The prediction where there is one, else the floor, which `basis` tells [s]; None where there is neither."""
         return self.floor if self.prediction is None else self.prediction
 
     @property
-    def tokens_per_second(self) -> float:
-        """Tokens of all sequences per second at `seconds`: an upper bound where there is only a floor."""
-        return self.sequences / self.seconds if self.seconds > 0.0 else float("inf")
+    def tokens_per_second(self) -> float | None:
+        """Tokens of all sequences per second at `seconds`: an upper bound where `basis` is "floor"."""
+        return self.sequences / self.seconds if self.seconds else None
+
+    @cached_property
+    def hidden_terms(self) -> dict[Bind, float]:
+        """Seconds of the stages' shorter terms, which pass while the longer one binds [s]: memory and compute."""
+        shorter = {Bind.MEMORY: 0.0, Bind.COMPUTE: 0.0}
+        for cost in self.stages:
+            shorter[Bind.COMPUTE if cost.memory >= cost.compute else Bind.MEMORY] += min(cost.memory, cost.compute)
+        return shorter
 
     @property
     def prediction_binds(self) -> Bind | None:
@@ -146,15 +167,26 @@ class DecodeCost:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What the numbers leave out."""
+        """What the numbers leave out, or stand on that is not certain."""
         per_chip = self.bytes_had / self.machine.count
         if self.fullest_chip_bytes <= per_chip:
-            return ()
+            return self.step_notes
         fullest, held = bytes_in_words(self.fullest_chip_bytes), bytes_in_words(per_chip)
         return (
+            *self.step_notes,
             f"the machine as a whole holds the step, but this layout would put {fullest} on its fullest chip of {held}: "
             "replicated parts have to be cut another way",
         )
+
+    def __str__(self) -> str:
+        """One line: the machine, the floor, the prediction or why there is none."""
+        chips = f"{self.machine.count} x {self.machine.chip.id} at {self.precision}"
+        floor = "no floor" if self.floor is None else f"floor {self.floor * 1e3:.4g} ms"
+        if self.prediction is not None:
+            return f"{chips}: {floor}, prediction {self.prediction * 1e3:.4g} ms, {self.prediction_binds} binds"
+        why = "; ".join(self.refusal.reasons) if self.refusal is not None else ""
+        binds = "" if self.floor is None else f", {self.binds} binds"
+        return f"{chips}: {floor}{binds}, no prediction: {why}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values: seconds, bytes, FLOP."""
@@ -166,9 +198,11 @@ class DecodeCost:
             "floor_terms_s": {bind.value: seconds for bind, seconds in self.floor_terms.items()},
             "prediction_s": self.prediction,
             "prediction_terms_s": {bind.value: seconds for bind, seconds in self.prediction_terms.items()},
+            "hidden_terms_s": {bind.value: seconds for bind, seconds in self.hidden_terms.items()},
             "refusal": None if self.refusal is None else list(self.refusal.reasons),
-            "binds": self.binds.value,
+            "binds": None if self.floor is None else self.binds.value,
             "prediction_binds": None if self.prediction_binds is None else self.prediction_binds.value,
+            "basis": self.basis,
             "tokens_per_second": self.tokens_per_second,
             "sequences": self.sequences,
             "moved_bytes": self.moved_bytes,
@@ -211,11 +245,13 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
         precision: of matrix arithmetic: bf16, fp16, fp8, int8, fp4, or "best": the widest declared of the first four.
 
     Returns:
-        A `DecodeCost`. Where terms are undeclared it has a floor, no prediction, and a refusal that names them all.
+        A `DecodeCost`. Where terms are undeclared it has a floor, no prediction, and a refusal that names them all;
+        where nothing that bounds the time is declared, the floor is None too.
 
     Raises:
-        DecodeRefusal: the machine cannot run the step at all: it is too small (with bytes needed and had), wider than
-            the step can be cut, or wider than its link joins.
+        DecodeRefusal: there is no price at all, because the machine cannot run the step: it is too small (with bytes
+            needed and had), wider than the step can be cut, or wider than its link joins. What is returned has a
+            layout that runs; a loop over machines catches this, or asks `price_grid`, which masks such points.
         TinkerNomicsError: an unknown precision, or what is no step or no machine.
     """
     for name, given, kind, how in (
@@ -231,21 +267,19 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
         priced, terms = jax.tree.map(np.asarray, (priced, terms))
     taken = PRECISIONS[int(priced.precision)]
     placement = priced.placement
-    sentences = tuple(
-        sentence(reason, machine, taken, float(placement.needed), float(placement.had), step.widest_units)
-        for reason in reasons_of(float(priced.reason))
-    )
+    needed, had = float(placement.needed), float(placement.had)
+    reasons = reasons_of(float(priced.reason))
+    enough = _enough(step, machine, needed, had) if MEMORY_CAPACITY in reasons else ""
+    sentences = tuple(sentence(reason, machine, taken, needed, had, step.widest_units, enough) for reason in reasons)
     where = f"{machine.count} x {machine.chip.id}"
     if not bool(priced.priced):
-        total = tuple(
-            text for reason, text in zip(reasons_of(float(priced.reason)), sentences, strict=True) if reason.refuses_all
-        )
+        total = tuple(text for reason, text in zip(reasons, sentences, strict=True) if reason.refuses_all)
         raise DecodeRefusal(f"the price on {where}", total, int(priced.reason))
     predicted = bool(priced.predicted)
     return DecodeCost(
         machine=machine,
         precision=taken,
-        floor=float(priced.floor),
+        floor=float(priced.floor) if bool(priced.bounded) else None,
         floor_terms={
             Bind.MEMORY: float(priced.floor_memory),
             Bind.COMPUTE: float(priced.floor_compute),
@@ -262,12 +296,13 @@ def price(step: DecodeStep, machine: Machine, precision: str = "bf16") -> Decode
         binds=BINDS[int(priced.floor_bind)],
         stages=_stage_costs(step, terms, stage_of),
         placement=_placed(step, placement, len(machine.chip.tiers)),
-        bytes_needed=float(placement.needed),
-        bytes_had=float(placement.had),
+        bytes_needed=needed,
+        bytes_had=had,
         fullest_chip_bytes=_fullest_chip_bytes(step, machine.count),
         moved_bytes=float(priced.moved_bytes),
         flops=float(priced.flops),
         sequences=float(priced.sequences),
+        step_notes=step.notes,
     )
 
 
@@ -293,3 +328,29 @@ def _fullest_chip_bytes(step: DecodeStep, count: int) -> float:
     fullest = np.bincount(classes, weights=moved * np.ceil(units / count) / units, minlength=len(HELD_CLASSES))
     share = np.where(total > 0.0, fullest / np.where(total > 0.0, total, 1.0), 1.0 / count)
     return float(np.sum(np.asarray(step.held_bytes, dtype=np.float64) * share))
+
+
+def _enough(step: DecodeStep, machine: Machine, needed: float, had: float) -> str:
+    """How many chips would do: as one room, and with what this layout replicates; empty where that cannot be told."""
+    if not 0.0 < had < needed < math.inf:
+        return ""
+    per_chip = had / machine.count
+    room = math.ceil(needed / per_chip)
+    most, limit = int(step.widest_units), f"the widest stage has {step.widest_units:,.0f} parts"
+    link = machine.chip.link
+    if link is not None and link.domain is not None and link.domain < most:
+        most, limit = link.domain, f"its link joins {link.domain}"
+    if room > most:
+        return f"; {room:,} would hold it, and {limit}"
+    if _fullest_chip_bytes(step, most) > per_chip:
+        fullest = bytes_in_words(_fullest_chip_bytes(step, most))
+        return (
+            f"; {room:,} have room for it as a whole, but at no width does this layout fit it: even on {most:,} chips its "
+            f"replicated parts put {fullest} on one of {bytes_in_words(per_chip)}"
+        )
+    low, high = room, most  # the fullest share never rises with the width
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fullest_chip_bytes(step, middle) <= per_chip else (middle + 1, high)
+    as_a_whole = f" ({room:,} as a whole, but not with what this layout replicates)" if low > room else ""
+    return f"; {low:,} would hold it{as_a_whole}"

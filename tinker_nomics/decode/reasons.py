@@ -62,6 +62,18 @@ def reasons_of(code: float) -> tuple[Reason, ...]:
     return tuple(reason for reason in REASONS if int(code) & reason.code)
 
 
+def is_refused(code: float) -> bool:
+    """Whether a code's reasons leave no price at all."""
+    return bool(int(code) & REFUSES_ALL_CODE)
+
+
+def undeclared_words(code: float) -> str:
+    """Why nothing bounds the time of a step: "bandwidth undeclared", and with it a missing matrix rate."""
+    pairs = ((TIER_BANDWIDTH, "bandwidth undeclared"), (MATRIX_RATE, "matrix rate undeclared"))
+    missing = [words for reason, words in pairs if int(code) & reason.code]
+    return ", ".join(missing) or "nothing that bounds the time is declared"
+
+
 def bytes_in_words(count: float) -> str:
     """Bytes with a decimal unit: 15.01 GB."""
     if count < 1e3:
@@ -70,7 +82,9 @@ def bytes_in_words(count: float) -> str:
     return f"{count / 1e3**power:.4g} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[power]}"
 
 
-def sentence(reason: Reason, machine: Machine, precision: str, needed: float, had: float, widest: float) -> str:
+def sentence(
+    reason: Reason, machine: Machine, precision: str, needed: float, had: float, widest: float, enough: str = ""
+) -> str:
     """What `reason` means on this machine, and what to declare or change.
 
     Args:
@@ -79,6 +93,7 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
         precision: the precision of its matrix arithmetic.
         needed, had: resident bytes of the step and of the machine [B].
         widest: the most chips that the widest stage can be cut across.
+        enough: what is said of a machine that would do, to follow the bytes needed and had.
     """
     chip = machine.chip
     name = chip.id
@@ -104,7 +119,7 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
     if reason is MEMORY_CAPACITY:
         return (
             f"memory capacity: {needed:.0f} bytes ({bytes_in_words(needed)}) are needed and "
-            f"{machine.count} x {name} have {had:.0f} bytes ({bytes_in_words(had)}){_enough(machine, needed, had)}"
+            f"{machine.count} x {name} have {had:.0f} bytes ({bytes_in_words(had)}){enough}"
         )
     if reason is BEYOND_WORK:
         return f"a width of {machine.count} exceeds the {widest:.0f} parts that the widest stage can be cut into"
@@ -116,16 +131,6 @@ def sentence(reason: Reason, machine: Machine, precision: str, needed: float, ha
             "no outer link is declared"
         )
     return f"{machine.count} {name} chips are not joined: {_joined(chip)}"
-
-
-def _enough(machine: Machine, needed: float, had: float) -> str:
-    """How many chips hold what is needed."""
-    if not 0.0 < had < needed < math.inf:
-        return ""
-    enough = math.ceil(needed / had * machine.count)
-    link = machine.chip.link
-    domain = link.domain if link is not None else None
-    return f"; {enough:,} would hold it" + (f", and its link joins {domain}" if domain and enough > domain else "")
 
 
 def _joined(chip: Chip) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..decode.reasons import REASONS, reasons_of
+from ..decode.reasons import REASONS, Reason, is_refused, reasons_of, undeclared_words
 from .decode_words import set_notes, set_title
 from .style import HIGH, LOW, NEUTRAL, new_figure, tidy
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..decode.price_table import PriceTable
 
-_MOST_ROWS = 400
+MOST_ROWS = 100  # 3,700 px high; more rows are a table's matter
 _SPREAD = 1.12  # a span of times is at least this to either side, so that its ticks are few and round
 
 
@@ -29,7 +29,7 @@ class PriceRow:
     Args:
         group: rows of one group stand together (a chip).
         label: what stands beside the row.
-        floor, prediction: seconds of one step [s]; None where refused.
+        floor, prediction: seconds of one step [s]; None where refused, or where nothing that bounds them is declared.
         tokens_per_second: of all sequences; an upper bound where there is only a floor.
         code: the reasons why there is no prediction or no price, as `reasons.reasons_of` spells them out.
     """
@@ -73,42 +73,48 @@ def draw_grid(table: PriceTable, title: str = "") -> Figure:
 
 
 def draw_rows(rows: Sequence[PriceRow], title: str = "") -> Figure:
-    """The same of any rows; beyond 400 the rest is left out, and the picture says so."""
-    drawn = rows[:_MOST_ROWS]
+    """The same of any rows; beyond 100 the rest is left out, and the picture says so."""
+    drawn = rows[:MOST_ROWS]
     figure = new_figure(12.0, 1.9 + 0.34 * len(drawn) + 0.1 * len({row.group for row in drawn}))
     axes = tidy(figure.add_subplot())
     heights = _heights(drawn)
     shown = [1e3 * x for row in drawn for x in (row.floor, row.prediction) if x]
     low, high = (min(shown), max(shown)) if shown else (0.1, 10.0)
     low, high = min(low, high / _SPREAD), max(high, low * _SPREAD)
+    codes = [row.code for row in drawn if not is_refused(row.code)]
+    told = [reason for reason in REASONS if any(code & reason.code for code in codes)]
+    letters = {reason: letter for reason, letter in zip(told, "abcdefghij", strict=False)}
     for row, y in zip(drawn, heights, strict=True):
-        _draw_row(axes, row, y, low, high)
-    axes.set_yticks(heights, [row.label for row in drawn])
+        _draw_row(axes, row, y, low, high, letters)
+    axes.set_yticks(heights, [row.label for row in drawn], parse_math=False)
     axes.set_ylim(max(heights) + 0.7, min(heights) - 0.7)
     _set_time_axis(axes, low / 1.25, high * (high / low) ** 0.3 * 1.6)
-    axes.plot([], [], "|", color=LOW, markersize=11, markeredgewidth=3, label="floor: no implementation is faster")
+    if shown:
+        axes.plot([], [], "|", color=LOW, markersize=11, markeredgewidth=3, label="floor: no implementation is faster")
+    else:
+        axes.xaxis.set_visible(False)  # no time is known, so an axis of times would mean nothing
     if any(row.prediction is not None for row in drawn):
         axes.plot([], [], "o", color=HIGH, label="prediction: the chain as laid out")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     set_title(figure, title)
-    codes = [row.code for row in drawn if row.floor is not None]
-    told = [reason for reason in REASONS if not reason.refuses_all and any(code & reason.code for code in codes)]
     notes = []
     if told:
-        notes.append(
-            "no prediction, because undeclared:  " + ",  ".join(f"[{reason.bit + 1}] {reason.name}" for reason in told)
-        )
+        words = ",  ".join(f"[{letter}] {reason.name}" for reason, letter in letters.items())
+        notes.append(f"no prediction, because undeclared:  {words}")
     if len(rows) > len(drawn):
         notes.append(f"the first {len(drawn)} of {len(rows)} rows")
     set_notes(figure, notes)
     return figure
 
 
-def _draw_row(axes: Axes, row: PriceRow, y: float, low: float, high: float) -> None:
-    """One row, where all times lie between `low` and `high` [ms]."""
+def _draw_row(axes: Axes, row: PriceRow, y: float, low: float, high: float, letters: Mapping[Reason, str]) -> None:
+    """One row, where all times lie between `low` and `high` [ms]; `letters` mark the reasons that the notes spell out."""
     if row.floor is None:
-        why = ", ".join(reason.name for reason in reasons_of(row.code) if reason.refuses_all)
-        axes.text(low, y, f"  cannot run: {why}", va="center", color=NEUTRAL, fontsize=9, style="italic")
+        why = f"cannot run: {', '.join(reason.name for reason in reasons_of(row.code) if reason.refuses_all)}"
+        if not is_refused(row.code):
+            why = f"no bound: {undeclared_words(row.code)}"
+        axes.text(low, y, f"  {why}", va="center", color=NEUTRAL, fontsize=9, style="italic")
         return
     floor = 1e3 * row.floor
     axes.plot(floor, y, "|", color=LOW, markersize=13, markeredgewidth=3)
@@ -120,7 +126,7 @@ def _draw_row(axes: Axes, row: PriceRow, y: float, low: float, high: float) -> N
         axes.plot(prediction, y, "o", color=HIGH, markersize=7)
         axes.text(prediction, y, f"   {per_second}", va="center", fontsize=9)
         return
-    marks = ",".join(str(reason.bit + 1) for reason in reasons_of(row.code))
+    marks = ",".join(letters[reason] for reason in reasons_of(row.code))
     head = floor * (high / low) ** 0.035
     axes.annotate("", (head, y), (floor, y), arrowprops={"arrowstyle": "->", "color": LOW})
     axes.text(head, y, f"  at most {per_second}; [{marks}]", va="center", fontsize=9)

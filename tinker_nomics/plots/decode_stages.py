@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..decode.pricing import Bind
+from ..decode.reasons import undeclared_words
 from ..decode.stages import StageKind
 from .decode_words import set_notes, set_title
 from .style import NEUTRAL, PALETTE, new_figure, tidy
@@ -40,6 +42,8 @@ def draw_stages(cost: DecodeCost, title: str = "") -> Figure:
         title: what is priced.
     """
     seconds = stage_seconds(cost) * 1e3
+    if not seconds.any():
+        return _nothing_known(cost, title)
     kinds = [kind for kind in StageKind if any(s.stage.kind is kind for s in cost.stages)]
     figure = new_figure(12.0, 5.6 + 0.26 * len(kinds))
     upper, lower = figure.subplots(2, 1, height_ratios=[3.0, 0.8 + 0.27 * len(kinds)])
@@ -54,7 +58,7 @@ def draw_stages(cost: DecodeCost, title: str = "") -> Figure:
         base = base + walked[:, i]
     upper.set_xlim(0, places[-1])
     upper.set_ylim(0, base[-1] * 1.08 if base[-1] > 0.0 else 1.0)
-    if cost.floor > 0.0:
+    if cost.floor:
         upper.axhline(cost.floor * 1e3, color=NEUTRAL, linestyle="--", linewidth=1)
         upper.text(places[-1] * 0.005, cost.floor * 1e3, f"floor {cost.floor * 1e3:.4g} ms", va="bottom", color=NEUTRAL)
     upper.set_ylabel("time so far [ms]")
@@ -76,8 +80,28 @@ def draw_stages(cost: DecodeCost, title: str = "") -> Figure:
     lower.set_xlim(0, max(left.max() * 1.18, 1e-12))
     lower.set_xlabel("time by kind of stage [ms]")
     set_title(figure, title)
+    hidden = cost.hidden_terms
+    notes = [
+        f"{hidden[term] * 1e3:.3g} ms of {term.value} pass while {longer.value} binds, and are not drawn"
+        for term, longer in ((Bind.COMPUTE, Bind.MEMORY), (Bind.MEMORY, Bind.COMPUTE))
+        if hidden[term] > 0.0
+    ]
     if cost.refusal is not None:
-        set_notes(
-            figure, ["no prediction, and what is not declared is drawn as nothing: " + "; ".join(cost.refusal.reasons)]
-        )
+        reasons = "; ".join(cost.refusal.reasons)
+        notes.append(f"no prediction, and what is not declared is drawn as nothing: {reasons}")
+    set_notes(figure, notes)
+    return figure
+
+
+def _nothing_known(cost: DecodeCost, title: str) -> Figure:
+    """In the place of a chain without a single second in it: why."""
+    figure = new_figure(12.0, 3.0)
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    words = "the step does nothing that takes time"
+    if cost.refusal is not None:
+        words = f"no bound: {undeclared_words(cost.refusal.code)}"
+    axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
+    set_title(figure, title)
+    set_notes(figure, [] if cost.refusal is None else ["; ".join(cost.refusal.reasons)])
     return figure

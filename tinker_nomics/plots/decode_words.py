@@ -19,11 +19,12 @@ _MOST_LINES = 4
 def set_title(figure: Figure, title: str, letters: int = _TITLE) -> None:
     """A bold title at the upper left, in lines of `letters` that leave room for a legend at the right."""
     lines = textwrap.wrap(title, letters, max_lines=_MOST_LINES, placeholder=" ...")
-    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    # a name of a checkpoint is no formula, whatever dollars it holds
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=12, fontweight="bold", parse_math=False)
 
 
 def set_notes(figure: Figure, notes: Sequence[str]) -> None:
     """Grey notes below everything, one after the other."""
     lines = [line for note in notes for line in textwrap.wrap(note, _NOTE, max_lines=_MOST_LINES, placeholder=" ...")]
     if lines:
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color=NEUTRAL)
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color=NEUTRAL, parse_math=False)

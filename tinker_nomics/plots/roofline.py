@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..decode.reasons import undeclared_words
 from ..decode.stages import StageKind
 from .decode_words import set_notes, set_title
 from .style import HIGH, NEUTRAL, PALETTE, new_figure, tidy
@@ -76,7 +77,10 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
     set_title(figure, title, 100)
     work = work_by_kind(step, cost)
     if not work:
-        words = "no roof: the step does no arithmetic, or no bandwidth and no matrix rate are declared"
+        words = "no roof: the step does no arithmetic"
+        if cost.refusal is not None and cost.floor is None:
+            words = f"no bound: {undeclared_words(cost.refusal.code)}"
+        axes.set_axis_off()
         axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
         return figure
     axes.set_xscale("log")
@@ -87,8 +91,9 @@ def draw_roofline(step: DecodeStep, cost: DecodeCost, title: str = "") -> Figure
     x, y = [one.intensity for one in work], [one.attainable for one in work]
     axes.scatter(x, y, s=sizes, color=PALETTE[4], alpha=0.6, edgecolor="black", linewidth=0.6, zorder=3)
     whole = cost.flops / cost.moved_bytes
-    floor = cost.flops / cost.floor
-    axes.plot(whole, floor, "D", color=HIGH, markersize=9, zorder=4, label="whole step at the floor")
+    if cost.floor:
+        floor = cost.flops / cost.floor
+        axes.plot(whole, floor, "D", color=HIGH, markersize=9, zorder=4, label="whole step at the floor")
     if cost.prediction is not None:
         predicted = cost.flops / cost.prediction
         axes.plot(whole, predicted, "v", color=HIGH, markersize=9, zorder=4, label="whole step as predicted")
