@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from made_checkpoints import delta_hybrid, dense, experts, gated_ffn, latent
 
 import tinker_nomics as tn
-from tinker_nomics.catalog.rent_table import rent_rows
+from tinker_nomics.catalog.rent_table import RULE, rent_rows
 from tinker_nomics.cli.decode_command import _EXAMPLES
 from tinker_nomics.cli.decode_figures import bytes_text, context_label, digits
 from tinker_nomics.cli.main import main
@@ -321,3 +323,131 @@ def test_json_tells_the_deployment(ledger: str, capsys: pytest.CaptureFixture) -
 def test_a_picture_needs_a_file(ledger: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["decode", ledger, "--picture", "roofline"]) == 2
     assert "--plot FILE" in capsys.readouterr().err
+
+
+def test_a_chip_that_nothing_bounds_has_no_bound_in_text_json_and_pictures(
+    ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "nobw.toml"
+    path.write_text('id = "x"\ntiers = [{kind = "HBM", capacity = "96 GB"}]\nrent = 2.5\n')
+    assert main(["decode", ledger, "--chip", str(path)]) == 0
+    text = capsys.readouterr().out
+    row = next(line for line in text.splitlines() if line.startswith("x "))
+    assert row.count("no bound") == 3 and "inf" not in text
+    assert main(["decode", ledger, "--chip", str(path), "--json"]) == 0
+    point = json.loads(capsys.readouterr().out)["contexts"][0]["points"][0]
+    names = ("floor_s", "prediction_s", "tokens_per_second", "usd_per_million_tokens", "basis", "binds")
+    assert [point[name] for name in names] == [None] * 6 and point["usd_per_chip_hour"] == 2.5
+    for picture in ("grid", "stages", "roofline"):
+        asked = ["--plot", str(tmp_path / f"{picture}.png"), "--picture", picture]
+        assert main(["decode", ledger, "--chip", str(path), *asked]) == 0
+
+
+def test_a_file_states_the_rent_of_its_chip(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'id = "h100-sxm"\ntiers = [{kind = "HBM", capacity = "96 GB", bandwidth = "3 TB/s"}]\n'
+        'rent = "1.25 USD/h"\nsources = {rent = {text = "my invoice", date = "2026-11"}}\n'
+    )
+    for more in ([], ["--provider", "nebius"]):  # which asks for the rents of the catalog's chips
+        assert main(["decode", ledger, "--chip", f"{path},h100-sxm", "--json", *more]) == 0
+        own, catalogs = json.loads(capsys.readouterr().out)["contexts"][0]["points"]
+        assert own["usd_per_chip_hour"] == 1.25 and own["usd_per_chip_hour_from"] == "the chip's own, 2026-11"
+        assert own["usd_per_chip_hour_source"] == "my invoice" and catalogs["usd_per_chip_hour"] == 3.85
+    path.write_text(path.read_text().replace('rent = "1.25 USD/h"\n', ""))
+    assert main(["decode", ledger, "--chip", str(path)]) == 0
+    assert "states no rent of its own" in capsys.readouterr().out
+
+
+def test_a_rent_before_the_first_is_refused_and_the_rule_is_told(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--rent-date", "2020-01-01"]) == 2
+    assert "the earliest is of 2026-05-07" in capsys.readouterr().err
+    told = []
+    for flags in ([], ["--rent-date", "2026-12-31"]):
+        assert main(["decode", ledger, *flags]) == 0
+        told.append(capsys.readouterr().out.splitlines())
+    assert "last 90 days of rows, each provider's newest" in told[0][-3]
+    assert told[0] == told[1]
+    assert main(["catalog", "rents", "h100"]) == 0
+    text = capsys.readouterr().out
+    assert RULE in text and "no: family name" in text
+    assert main(["decode", "--help"]) == 0
+    assert RULE in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", ["header", "decode"])
+def test_no_letter_of_a_file_reaches_the_terminal_as_a_command(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture
+) -> None:
+    made = dense("odd\x1b[2J", blocks=1, width=256, heads=4, kv_heads=2, head=64, columns=256, vocabulary=512)
+    ledger = made.to_ledger()
+    ledger["metadata"]["general.name"] = "a\x1b]0;title\x07\nb\0\u202e$x^$"
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(ledger))
+    more = ["--plot", str(tmp_path / "odd.png")] if command == "decode" else []
+    assert main([command, str(path), *more]) == 0
+    printed = capsys.readouterr()
+    text = printed.out + printed.err
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
+    assert text.splitlines()[0].startswith(r"a\x1b]0;title\x07\nb\x00\u202e$x^$") and "none that is known here" in text
+    assert main([command, str(path), "--json"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    path.write_text(json.dumps({**ledger, "tensors": [["\x1b[2Jodd", "F32", [1]]]}))
+    main([command, str(path)])
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err and r"\x1b[2Jodd" in printed.out + printed.err
+
+
+@pytest.mark.parametrize("redirect", [">&-", ">&- 2>&-"])
+def test_a_closed_standard_output_is_told_and_no_traceback(ledger: str, redirect: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"{sys.executable}" -m tinker_nomics decode "{ledger}" {redirect}'],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stdout == ""
+    assert ("standard output is closed" in done.stderr) is ("2>&-" not in redirect) and "Traceback" not in done.stderr
+
+
+def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["header", "-"]) == 2 and "standard input is closed" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_ends_the_program_quietly(ledger: str) -> None:
+    command = f'"{sys.executable}" -m tinker_nomics decode "{ledger}" --chip all --json --stages; echo "status $?" >&2'
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"({command}) | head -1"], capture_output=True, text=True, check=False,
+        env={**os.environ, "TINKER_NOMICS_CACHE": "off"},
+    )  # fmt: skip
+    assert done.stdout == "{\n" and done.stderr.splitlines() == ["status 0"]
+
+
+def test_a_picture_of_too_many_rows_says_so(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    asked = ["decode", ledger, "--chip", "all", "--tp", "1,2", "--plot", str(tmp_path / "all.png")]
+    assert main(asked) == 0
+    assert f"the first 100 of {2 * len(tn.catalog.chips())} rows" in capsys.readouterr().err
+    assert int.from_bytes((tmp_path / "all.png").read_bytes()[20:24]) < 5000
+
+
+def test_stages_tell_what_is_hidden(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--stages"]) == 0
+    assert "us of compute pass while memory binds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("used", "words"), [(2, "8, of which a token uses 2"), ([2, 4], "uses 2 to 4"), (None, "8\n")])
+def test_a_header_tells_how_many_experts_are_used(tmp_path: Path, used, words: str, capsys) -> None:
+    rows = [["token_embd.weight", "BF16", [256, 512]], *experts(0, 256, 256, 8), *experts(1, 256, 256, 8)]
+    metadata = {"general.architecture": "llama", "llama.expert_count": 8, "llama.block_count": 2}
+    if used is not None:
+        metadata["llama.expert_used_count"] = used
+    path = tmp_path / "moe.json"
+    path.write_text(json.dumps({"metadata": metadata, "tensors": rows}))
+    main(["header", str(path)])
+    assert words in capsys.readouterr().out
+    main(["header", str(path), "--json"])
+    assert json.loads(capsys.readouterr().out)["experts_used"] == used
+
+
+def test_numbers_say_their_limit(ledger: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["decode", ledger, "--tp", "1e30"]) == 2
+    assert "from 1 to 9,007,199,254,740,992" in capsys.readouterr().err

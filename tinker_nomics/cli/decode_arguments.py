@@ -53,6 +53,8 @@ def header_of(file: str) -> GgufHeader:
         return read_header(file)
     import sys
 
+    if sys.stdin is None:
+        raise TinkerNomicsError("standard input is closed; give a file, or send one in")
     return read_header(sys.stdin.buffer)
 
 
@@ -117,15 +119,17 @@ def number_of(text: str, flag: str, such_as: str, whole: bool = False, least: in
     value = Fraction(match[1].replace("_", "")) * _SCALES[match[2].lower()] if match else Fraction(-1)
     if not least <= value <= _MOST or (whole and value.denominator != 1):
         kind = "a whole number" if whole else "a number"
-        raise TinkerNomicsError(str(Problem(flag, text, f"{kind}, {least} or more, such as {such_as}")))
+        raise TinkerNomicsError(str(Problem(flag, text, f"{kind} from {least} to {_MOST:,}, such as {such_as}")))
     return float(value)
 
 
 def title_of(header: GgufHeader, file: str) -> str:
-    """What the checkpoint calls itself, else the file's name."""
+    """What the checkpoint calls itself, else the file's name; letters that do not print are escaped."""
     from pathlib import Path
 
+    from ..printable import printable
+
     name = header.get("general.name")
-    if isinstance(name, str) and name:
-        return name
-    return "standard input" if file == STDIN else Path(file).resolve().name or file
+    if isinstance(name, str) and name.strip():
+        return printable(name.strip())
+    return "standard input" if file == STDIN else printable(Path(file).resolve().name or file)

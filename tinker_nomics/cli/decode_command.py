@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Problem, TinkerNomicsError
@@ -36,13 +37,17 @@ a chip of your own, mine.toml (leave out what you do not know; bf16, fp16, fp8, 
   tiers = [{kind = "HBM", capacity = "96 GB", bandwidth = "4 TB/s"}]
   matrix_rates = {bf16 = "400 TFLOP/s"}
   stage_overhead = "2 us"
+  rent = "2.50 USD/h"
   link = {bandwidth_per_chip = "450 GB/s", latency = "1 us", topology = "all_to_all", domain = 8}
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, the deployment, the machines, and what to print."""
-    parser.epilog = _EXAMPLES
+    from ..catalog.rent_table import RULE
+
+    rule = textwrap.fill(f"A rent of the catalog is {RULE}; --rent-date moves the date.", 100)
+    parser.epilog = f"{rule}\n{_EXAMPLES}"
     add_file_argument(parser)
     parser.add_argument(
         "--chip", default="h100-sxm", metavar="A,B", help="chips of the catalog, TOML files, or all (h100-sxm)"
@@ -55,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="bf16",
         help="of matrix arithmetic: bf16, fp16, fp8, int8, fp4, or best: the widest that a chip declares (bf16)",
     )
-    parser.add_argument("--rent", metavar="USD", help="USD per chip-hour, e.g. 2.50 (the catalog's newest)")
+    parser.add_argument(
+        "--rent", metavar="USD", help="USD per chip-hour, e.g. 2.50 (a TOML chip's own, else the catalog's newest)"
+    )
     parser.add_argument("--rent-date", metavar="DAY", help="the catalog's rent on a day: 2026-09-25 (the newest)")
     parser.add_argument("--provider", metavar="NAME", help="whose rent of the catalog (the median over providers)")
     parser.add_argument("--stages", action="store_true", help="print where the time goes, by kind of stage")
@@ -134,7 +141,9 @@ def as_document(priced: list[Priced], chips: list[RentedChip], stages: bool) -> 
             "usd_per_chip_hour": rent,
             "usd_per_chip_hour_from": rents[cost.machine.chip.id].origin,
             "usd_per_chip_hour_source": rents[cost.machine.chip.id].source or None,
-            "usd_per_million_tokens": usd_per_million_tokens(cost) if rent is not None else None,
+            "usd_per_million_tokens": usd_per_million_tokens(cost)
+            if rent is not None and cost.basis is not None
+            else None,
         }
 
     first = priced[0]

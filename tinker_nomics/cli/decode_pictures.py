@@ -9,7 +9,7 @@ from typing import Any
 
 from ..decode.pricing import DecodeCost
 from ..errors import TinkerNomicsError
-from ..plots.decode_grid import PriceRow, draw_rows
+from ..plots.decode_grid import MOST_ROWS, PriceRow, draw_rows
 from ..plots.decode_stages import draw_stages
 from ..plots.roofline import draw_roofline
 from ..plots.style import save
@@ -34,6 +34,9 @@ def draw(args: argparse.Namespace, priced: Sequence[Priced]) -> None:
         others = len(first.points) * len(priced) - 1
         if others:
             told = f" (of {where} at context {first.deployment.context:,.0f} alone; {others} more were priced)"
+    rows = len(first.points) * len(priced)
+    if kind == "grid" and rows > MOST_ROWS:
+        told = f" (the first {MOST_ROWS} of {rows} rows: name fewer chips, widths or contexts)"
     path = save(figure, args.plot, args.force)
     print(f"drawn: {path}{told}", file=sys.stderr)
 

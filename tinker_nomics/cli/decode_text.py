@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..catalog.rent_table import SHORT_RULE
 from ..decode.architecture_rules import rules_of
 from ..decode.dollars import usd_per_million_tokens
 from ..decode.pricing import Bind, DecodeCost
 from ..decode.reasons import reasons_of
 from ..decode.stages import StageKind
+from ..printable import printable
 from .decode_figures import bytes_text, count_text, digits, si, tokens_text
 from .text_table import table
 
@@ -99,7 +101,7 @@ def _summary(priced: Priced) -> str:
     trained = priced.header.arch("context_length")
     beyond = isinstance(trained, int) and held.context > trained > 0
     return "\n".join([
-        f"{priced.title} ({priced.header.architecture}): {count_text(figures['parameters'])} parameters, "
+        f"{priced.title} ({printable(priced.header.architecture or '')}): {count_text(figures['parameters'])} parameters, "
         f"{bytes_text(figures['weight_bytes'])}",
         f"context {held.context:,.0f}{several}: cache holds {bytes_text(figures['kv_bytes_reserved'])}{state}"
         + (f"; the model was trained for {trained:,} tokens" if beyond else ""),
@@ -117,7 +119,9 @@ def _chunk(architecture: str | None) -> float:
 def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[str]:
     costs, sequences = priced.costs, priced.deployment.sequences
     lines = []
-    if any(cost.prediction is None for cost in costs):
+    if any(cost.basis is None for cost in costs):
+        lines.append("no bound: nothing that would bound the time of the step there is declared.")
+    if any(cost.basis == "floor" for cost in costs):
         lines.append("<= and >= are bounds that follow from the floor, which no implementation beats.")
     lines.append("Time is of one decode step: one token of every sequence, in the steady state, without the prompt.")
     lines.append("binds: what the prediction is mostly spent on; where there is none, the largest sum of the floor.")
@@ -129,6 +133,8 @@ def _legend(priced: Priced, chips: Sequence[RentedChip], brief: bool) -> list[st
     run = {cost.machine.chip.id for cost in costs}
     rents = [f"{c.chip.id} {c.rent:g} ({c.origin})" for c in chips if c.rent is not None and c.chip.id in run]
     told = "the catalog's, which --json tells" if brief and len(chips) > 1 else ", ".join(rents)
+    if any(" providers, " in rent for rent in rents):
+        lines.append(f"A median of rents is {SHORT_RULE}.")
     asked = "; --rent-date, --provider or --rent take another" if all("as given" not in rent for rent in rents) else ""
     return lines + ([f"USD per chip-hour: {told}{asked}."] if rents else [])
 
@@ -140,25 +146,27 @@ def _row(point: Any, origins: Mapping[str, str], notes: list[str], brief: bool) 
         why = [reason.words for reason in reasons_of(refusal.code) if reason.refuses_all] if brief else refusal.reasons
         return [machine.chip.id, f"{machine.count:,}", *"------", f"cannot run {_marks(why, notes)}"]
     bound, chip = point.prediction is None, point.machine.chip.id
-    rate = point.tokens_per_second
+    floor, rate = point.floor, point.tokens_per_second
     reasons = list(point.refusal.reasons) if point.refusal is not None else []
     further = list(point.notes)
     if brief:
         reasons = [reason.words for reason in reasons_of(point.refusal.code)] if point.refusal is not None else []
-        further = [_LAYOUT] if further else []
+        further = [*point.step_notes, *([_LAYOUT] if len(further) > len(point.step_notes) else [])]
     if point.machine.rent is None:
         dollars = "-"
         reasons.append(f"{'no rent of the chip is known' if brief else origins[chip]} (--rent gives one)")
+    elif point.basis is None:
+        dollars = "no bound"
     else:
         dollars = f"{'>= ' if bound else ''}{digits(usd_per_million_tokens(point), 3)}"
     return [
         chip,
         f"{point.machine.count:,}",
         point.precision,
-        digits(point.floor * 1e3),
+        "no bound" if floor is None else digits(floor * 1e3),
         "-" if point.prediction is None else digits(point.prediction * 1e3),
-        (point.prediction_binds or point.binds).value,
-        f"{'<= ' if bound else ''}{digits(rate, 3)}",
+        "-" if point.basis is None else (point.prediction_binds or point.binds).value,
+        "no bound" if rate is None else f"{'<= ' if bound else ''}{digits(rate, 3)}",
         dollars,
         _marks([*reasons, *further], notes),
     ]
@@ -189,6 +197,13 @@ def stage_text(cost: DecodeCost) -> str:
     names = [bind.value for bind in Bind]
     head = f"{cost.machine.count} x {cost.machine.chip.id}: microseconds by kind of stage, on the fullest chip's share"
     lines = [head, table(rows, ["stage", "count", *names, "us", "share"], "lrrrrrrr")]
+    hidden = cost.hidden_terms
+    for term, longer in ((Bind.COMPUTE, Bind.MEMORY), (Bind.MEMORY, Bind.COMPUTE)):
+        if hidden[term] > 0.0:
+            lines.append(
+                f"A stage takes the longer of memory and compute: {digits(hidden[term] * 1e6)} us of {term.value} pass while "
+                f"{longer.value} binds, and count nothing."
+            )
     if cost.refusal is not None:
         lines.append("No prediction: what is not declared counts nothing here, so the step takes longer than this sum.")
     return "\n".join(lines)

@@ -47,12 +47,12 @@ def run(args: argparse.Namespace) -> int:
         unknown = ""
     except GgufError as error:
         weight_bytes, unknown = None, str(error)
-    steps, refusal = steps_of(header, deployments)
+    steps, refusal, notes = steps_of(header, deployments)
     if args.json:
-        told = as_document(args.file, header, weight_bytes, deployments, steps, refusal or unknown)
+        told = as_document(args.file, header, weight_bytes, deployments, steps, refusal or unknown, notes)
         print(json.dumps(told, indent=2, allow_nan=False))
     else:
-        print(screen(args.file, header, weight_bytes, unknown, deployments, steps, refusal))
+        print(screen(args.file, header, weight_bytes, unknown, deployments, steps, refusal, notes))
     return 0 if steps else 1
 
 
@@ -65,16 +65,17 @@ def contexts_of(args: argparse.Namespace) -> list[float]:
     return [float(context) for context in asked if context < capacity] + [capacity]
 
 
-def steps_of(header: GgufHeader, deployments: list[Deployment]) -> tuple[list[dict[str, float]], str]:
-    """The figures of the decode step at every context, or why there are none."""
+def steps_of(header: GgufHeader, deployments: list[Deployment]) -> tuple[list[dict[str, float]], str, tuple[str, ...]]:
+    """The figures of the decode step at every context, or why there are none, and what is noted of the step."""
     from ..decode.accounting import decode_step
     from ..decode.gguf_error import GgufError
     from ..decode.refusal import DecodeRefusal
 
     try:
-        return [decode_step(header, deployment).to_dict() for deployment in deployments], ""
+        steps = [decode_step(header, deployment) for deployment in deployments]
     except (DecodeRefusal, GgufError) as error:
-        return [], str(error)
+        return [], str(error), ()
+    return [step.to_dict() for step in steps], "", steps[0].notes
 
 
 def types_of(header: GgufHeader) -> list[tuple[str, int, int, int | None]]:
@@ -91,7 +92,13 @@ def types_of(header: GgufHeader) -> list[tuple[str, int, int, int | None]]:
 
 
 def as_document(
-    file: str, header: GgufHeader, weight_bytes: int | None, deployments: list[Deployment], steps: list[dict], why: str
+    file: str,
+    header: GgufHeader,
+    weight_bytes: int | None,
+    deployments: list[Deployment],
+    steps: list[dict],
+    why: str,
+    notes: tuple[str, ...],
 ) -> dict[str, Any]:
     """The same as JSON values."""
     return {
@@ -99,6 +106,8 @@ def as_document(
         "architecture": header.architecture,
         "origin": header.origin,
         "parameters": header.parameters,
+        "experts": header.arch("expert_count"),
+        "experts_used": header.arch("expert_used_count"),
         "weight_bytes": weight_bytes,
         "missing_data_bytes": header.missing_data_bytes,
         "tensors": len(header.tensors),
@@ -117,6 +126,7 @@ def as_document(
             for held, step in zip(deployments, steps, strict=False)
         ],
         "refusal": why or None,
+        "notes": list(notes),
     }
 
 
@@ -128,11 +138,14 @@ def screen(
     deployments: list[Deployment],
     steps: list[dict[str, float]],
     refusal: str,
+    notes: tuple[str, ...],
 ) -> str:
     """Everything on one screen."""
+    from ..printable import printable
+
     size = bytes_text(weight_bytes) if weight_bytes is not None else f"size unknown: {unknown}"
     facts = [
-        ["architecture", header.architecture or "not stated"],
+        ["architecture", printable(header.architecture or "not stated")],
         ["read from", f"{header.origin}, {len(header.tensors)} tensors, {len(header.metadata)} metadata values"],
         ["parameters", f"{count_text(header.parameters)} ({header.parameters:,})"],
         ["weights", size],
@@ -141,7 +154,7 @@ def screen(
         absent = f"{bytes_text(header.missing_data_bytes)} of tensor data are not in the file; its header is whole"
         facts.append(["missing", absent])
     facts += [
-        [words, f"{header.arch(key):,}"]
+        [words, f"{header.arch(key):,}{_used(header) if key == 'expert_count' else ''}"]
         for words, key in (
             ("blocks", "block_count"),
             ("trained context", "context_length"),
@@ -171,5 +184,16 @@ def screen(
         columns = ["context", "cache reserved", "cache read", "state", "arithmetic"]
         lines.append(table(rows, columns, "rrrrr", indent=2))
     else:
-        lines += ["", f"  no decode step: {refusal}"]
+        lines += ["", f"  no decode step: {printable(refusal, keep=chr(10))}"]
+    lines += [f"  note: {note}" for note in notes]
     return "\n".join(lines)
+
+
+def _used(header: GgufHeader) -> str:
+    """How many experts one token uses, where the metadata say so: one number, or a range over the layers."""
+    used = header.arch("expert_used_count")
+    counts = used if isinstance(used, tuple) else (used,)
+    if not counts or not all(isinstance(count, int) for count in counts):
+        return ""
+    least, most = min(counts), max(counts)
+    return f", of which a token uses {least:,}" + (f" to {most:,}" if most > least else "")

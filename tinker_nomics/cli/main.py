@@ -23,6 +23,7 @@ COMMANDS = {
     "header": ("header_command", "what a checkpoint's header says: sizes, types, caches"),
 }
 PROGRAM = "tinker-nomics"
+_LINES = "\n\t"
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,6 +66,11 @@ def _top_help() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 the answer is a refusal, 2 bad input."""
+    if sys.stderr is None:  # closed by the caller: print would then write to standard output
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the program runs
+    if sys.stdout is None:  # also closed: what is printed would vanish without a word
+        print(f"{PROGRAM}: error: standard output is closed; leave it open, or send it to a file", file=sys.stderr)
+        return 2
     try:
         status = _main(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -117,17 +123,18 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     from ..errors import TinkerNomicsError
+    from ..printable import printable
 
     try:
         return int(command.run(args))
     except BrokenPipeError:
         raise
     except TinkerNomicsError as error:
-        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {printable(str(error), keep=_LINES)}", file=sys.stderr)
         return 2
     except OSError as error:  # of a file that is written, or of the machine
         told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        print(f"{PROGRAM}: error: {told}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {printable(told, keep=_LINES)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{PROGRAM}: stopped", file=sys.stderr)
