@@ -6,6 +6,7 @@ import jax
 import pytest
 
 import tinker_nomics as tn
+from tinker_nomics.declared_ranges import declared_distributions
 from tinker_nomics.errors import TinkerNomicsError
 
 
@@ -13,10 +14,8 @@ def worked(**more):
     return tn.Config.from_recipe(
         "math_rl",
         model="Qwen/Qwen3-8B",
-        chip="h100-sxm",
         gpus=8,
-        prices="2026-01-05",
-        **{"assumptions": "published", **more},
+        **{"chip": "h100-sxm", "prices": "2026-01-05", "assumptions": "published", **more},
     )
 
 
@@ -124,3 +123,23 @@ def test_a_run_of_ones_own_needs_no_recipe():
         "rollouts_per_prompt = 16\ncompletion_tokens = 512\nmax_completion_tokens = 512\nprompt_tokens = 200\nsteps = 180\n"
     )
     assert tn.Config.from_toml(text).to_dict() == worked().to_dict()
+
+
+def test_a_chip_of_ones_own_is_rented_at_what_its_file_states(tmp_path):
+    """Also where it bears the name of a chip of the catalog, whose offers then say nothing of it."""
+    path = tmp_path / "mine.toml"
+    figures = (
+        'id = "h100-sxm"\ntiers = [{kind = "HBM", capacity = "96 GB", bandwidth = "3 TB/s"}]\n'
+        'matrix_rates = {bf16 = "900 TFLOP/s"}\n'
+    )
+    path.write_text(figures + 'rent = "1.25 USD/h"\n')
+    config = worked(chip=str(path))
+    assert config.cluster.price_per_gpu_hour == 1.25
+    assert config.provenance.labels["cluster.price_per_gpu_hour"] == "the chip's own, as given by the user"
+    assert "cluster.price_per_gpu_hour" not in declared_distributions(config)
+    assert "cluster.price_per_gpu_hour" in declared_distributions(worked(prices="2026-09-25"))
+    path.write_text(figures)
+    with pytest.raises(TinkerNomicsError, match="not the catalog's chip of that name, and states no rent"):
+        worked(chip=str(path))
+    with pytest.raises(TinkerNomicsError, match="not the catalog's chip of that name"):
+        worked(chip=str(path), provider="nebius")

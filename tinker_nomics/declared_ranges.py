@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import catalog
+from .catalog.rent_table import OWN
 from .config import Config, get
 from .errors import TinkerNomicsError, listed, shown
 from .parameters import DeclaredRange, Parameter, canonical_path, registry
@@ -100,6 +101,8 @@ def declared_distributions(config: Config, given: Mapping[str, Distribution] | N
 def _rent_range(config: Config) -> Distribution | None:
     chip, date = (config.provenance.choices.get(name) for name in ("chip", "prices"))
     if "cluster.price_per_gpu_hour" in config.provenance.overridden or chip is None or date is None:
+        return None
+    if config.provenance.labels.get("cluster.price_per_gpu_hour", "").startswith(OWN):
         return None
     try:
         rows = catalog.rent(chip, date).rows

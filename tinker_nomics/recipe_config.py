@@ -8,6 +8,7 @@ from typing import Any
 
 from . import catalog
 from .assumptions import Assumptions
+from .catalog.rent_table import rent_of
 from .config import (
     ChipFigures,
     Cluster,
@@ -262,11 +263,11 @@ def _chip(gathering: _Gathering, name: str, gpus: float | None, date: str, provi
         "provider",
         "median" if provider is None else provider,
         ("cluster.price_per_gpu_hour",),
-        lambda: catalog.rent(chip_id, date, provider),
+        lambda: catalog.rent(chip_id, date, provider) if chip is None else rent_of(chip, date, provider),
     )
     if rent is not None:
         gathering.choices["provider"] = provider
-        label = f"{rent.provider}, {rent.date}, {rent.note.split(';')[0]}"
+        label = ", ".join(text for text in (rent.provider, rent.date, rent.note.split(";")[0]) if text)
         gathering.add({"cluster.price_per_gpu_hour": rent.usd_per_hour}, label)
 
 

@@ -13,9 +13,10 @@ from functools import cache
 from statistics import median
 
 from ..errors import listed
-from ..hardware.chip import Source
+from ..hardware.chip import Chip, Source
 from ..hardware.reader import read_source
 from .chip_table import chip as chip_named
+from .chip_table import chips
 from .dates import parse_date
 from .lookup import CatalogError, nearest, plain
 from .tables import packaged
@@ -128,6 +129,34 @@ def rent(chip_id: str, date: object = None, provider: str | None = None) -> Rent
     rows = sorted(newest.values(), key=lambda row: row.usd_per_hour)
     label = rows[0].provider if len(rows) == 1 else f"median of {len(rows)} providers"
     return _as_rent(rows, label, how)
+
+
+OWN = "the chip's own"
+"""Whose the rent is that a chip states itself."""
+
+
+def rent_of(chip: Chip, date: object = None, provider: str | None = None) -> Rent:
+    """What `chip` rents for: as it states itself, unless a provider is asked for; a chip of the catalog as `rent` says.
+
+    A chip of the user's own that bears the name of a chip of the catalog is another chip, and has no rent but its own.
+
+    Raises:
+        CatalogError: no rent is known, with the reason.
+    """
+    if chip.rent is not None and provider is None:
+        source = chip.source("rent")
+        return Rent(chip.rent, source.date, OWN, f"as {source.text}" if source.text else "", source)
+    known = next((row for row in chips() if row.id == chip.id), None)
+    if known is not None and chip != known:
+        states = (
+            'states no rent of its own (rent = "2.50 USD/h")'
+            if chip.rent is None
+            else f"has no rent from {provider!r} but its own"
+        )
+        raise CatalogError(f"this {chip.id} is not the catalog's chip of that name, and {states}")
+    if known is None or not any(row.chip == chip.id for row in rent_rows()):
+        raise CatalogError(f"the catalog has no rent of {chip.id}")
+    return rent(chip.id, date, provider)
 
 
 _WITHIN = f"newest rows of the {WINDOW_DAYS} days up to the newest one"

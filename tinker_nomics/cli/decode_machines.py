@@ -61,8 +61,8 @@ def rented_chips(
     ids = [chip.id for chip in found]
     rented = []
     for chip, name in found.items():
-        asked = (None, None) if chip.rent is not None else (date, provider)
-        found_rent = known_rent(chip, *asked) if given is None else KnownRent(given, "as given")
+        whose = None if chip.rent is not None else provider
+        found_rent = known_rent(chip, date, whose) if given is None else KnownRent(given, "as given")
         shown = replace(chip, id=f"{chip.id} ({printable(name)})") if ids.count(chip.id) > 1 else chip
         rented.append(RentedChip(shown, *found_rent))
     for flag, asked in (("--provider", provider), ("--rent-date", date)):

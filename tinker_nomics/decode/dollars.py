@@ -34,8 +34,6 @@ class KnownRent(NamedTuple):
 def known_rent(chip: Chip, date: str | None = None, provider: str | None = None) -> KnownRent:
     """The rent of a chip, or why there is none: its own where it states one, else the catalog's of that very chip.
 
-    A chip of the user's own that bears the name of a chip of the catalog is another chip, and has no rent but its own.
-
     Args:
         chip: the chip.
         date: the day (ISO) to rent on, as `catalog.rent` takes it; None takes the newest that the catalog has.
@@ -44,25 +42,17 @@ def known_rent(chip: Chip, date: str | None = None, provider: str | None = None)
     Raises:
         CatalogError: `date` is no date.
     """
-    from ..catalog.chip_table import chips
     from ..catalog.dates import parse_date
     from ..catalog.lookup import CatalogError
-    from ..catalog.rent_table import rent, rent_rows
+    from ..catalog.rent_table import OWN, rent_of
 
     day = None if date is None else parse_date(date)
-    if chip.rent is not None and date is None and provider is None:
-        source = chip.source("rent")
-        return KnownRent(chip.rent, ", ".join(text for text in ("the chip's own", source.date) if text), source.text)
-    if (known := next((row for row in chips() if row.id == chip.id), None)) is None:
-        return KnownRent(None, f"the catalog has no rent of {chip.id}")
-    if chip != known:
-        return KnownRent(None, f"this {chip.id} is not the catalog's chip of that name, and states no rent of its own")
-    if not any(row.chip == chip.id for row in rent_rows()):
-        return KnownRent(None, f"the catalog has no rent of {chip.id}")
     try:
-        found = rent(chip.id, day, provider)
+        found = rent_of(chip, day, provider)
     except CatalogError as error:
         return KnownRent(None, str(error))
+    if found.provider == OWN:
+        return KnownRent(found.usd_per_hour, ", ".join(text for text in (OWN, found.date) if text), found.source.text)
     if day is not None and parse_date(found.date) > day:
         whose = f" from {found.provider}" if provider is not None else ""
         return KnownRent(None, f"no rent of {chip.id}{whose} is known on {day}: the earliest is of {found.date}")
