@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..architectures.architecture import Architecture, ArchitectureError
+from ..printable import printable
 from ..reading import read_text
 from .model_table import ModelRow
 
@@ -42,7 +43,7 @@ def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> Mo
     header = HeaderSource.from_ledger(where) if where.suffix.lower() == ".json" else read_header(where)
     called = header.get("general.name")
     return ModelRow.from_architecture(
-        name or (called if isinstance(called, str) and called else where.stem),
+        name or (printable(called) if isinstance(called, str) and called else where.stem),
         Architecture.from_header(header),
         str(where),
         weight_bytes=float(header.weight_bytes),

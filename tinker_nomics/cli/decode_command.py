@@ -156,6 +156,7 @@ def as_document(priced: list[Priced], chips: list[RentedChip], stages: bool) -> 
                 "sequences": one.deployment.sequences,
                 "deployment": deployment_document(one.deployment),
                 "step": one.step.to_dict(),
+                "notes": list(one.step.notes),
                 "points": [point(cost) for cost in one.points],
             }
             for one in priced

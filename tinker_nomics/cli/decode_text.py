@@ -107,6 +107,7 @@ def _summary(priced: Priced) -> str:
         + (f"; the model was trained for {trained:,} tokens" if beyond else ""),
         f"one step reads {bytes_text(figures['weight_bytes_read'])} of weights and "
         f"{bytes_text(figures['kv_bytes_read'])} of cache{moved}, and computes {si(flops)}FLOP",
+        *(f"note: {note}" for note in priced.step.notes),
     ])  # fmt: skip
 
 
@@ -148,10 +149,10 @@ def _row(point: Any, origins: Mapping[str, str], notes: list[str], brief: bool) 
     bound, chip = point.prediction is None, point.machine.chip.id
     floor, rate = point.floor, point.tokens_per_second
     reasons = list(point.refusal.reasons) if point.refusal is not None else []
-    further = list(point.notes)
+    further = [note for note in point.notes if note not in point.step_notes]  # told of the step, above
     if brief:
         reasons = [reason.words for reason in reasons_of(point.refusal.code)] if point.refusal is not None else []
-        further = [*point.step_notes, *([_LAYOUT] if len(further) > len(point.step_notes) else [])]
+        further = [_LAYOUT] if further else []
     if point.machine.rent is None:
         dollars = "-"
         reasons.append(f"{'no rent of the chip is known' if brief else origins[chip]} (--rent gives one)")
