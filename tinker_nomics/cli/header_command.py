@@ -106,8 +106,8 @@ def as_document(
         "architecture": header.architecture,
         "origin": header.origin,
         "parameters": header.parameters,
-        "experts": header.arch("expert_count"),
-        "experts_used": header.arch("expert_used_count"),
+        "experts": _counts(header.arch("expert_count")),
+        "experts_used": _counts(header.arch("expert_used_count")),
         "weight_bytes": weight_bytes,
         "missing_data_bytes": header.missing_data_bytes,
         "tensors": len(header.tensors),
@@ -189,11 +189,19 @@ def screen(
     return "\n".join(lines)
 
 
+def _counts(value: object) -> int | list[int] | None:
+    """A count, or one per layer; None where the metadata hold something else, or nothing."""
+    if isinstance(value, int):
+        return value
+    counts = list(value) if isinstance(value, tuple) else []
+    return counts if counts and all(isinstance(count, int) for count in counts) else None
+
+
 def _used(header: GgufHeader) -> str:
     """How many experts one token uses, where the metadata say so: one number, or a range over the layers."""
-    used = header.arch("expert_used_count")
-    counts = used if isinstance(used, tuple) else (used,)
-    if not counts or not all(isinstance(count, int) for count in counts):
+    used = _counts(header.arch("expert_used_count"))
+    if used is None:
         return ""
+    counts = used if isinstance(used, list) else [used]
     least, most = min(counts), max(counts)
     return f", of which a token uses {least:,}" + (f" to {most:,}" if most > least else "")
