@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+import tinker_nomics as tn
 from tinker_nomics import streaming as st
 from tinker_nomics.boundary import x64
-from tinker_nomics.streaming.devices import _merged_tree, placed, share
+from tinker_nomics.streaming.devices import _merged_tree, share
 
 REDUCERS = {
     "moments": st.Moments(),
@@ -60,16 +61,33 @@ def on_several_devices(target: str) -> None:
     ]
     with x64():
         peers = Mesh(np.array(devices), ("processes",))
-        both = _merged_tree(peers, REDUCERS, placed(peers, parts))
+        stacked = jax.tree_util.tree_map(lambda *leaves: np.stack(leaves), *parts)
+        both = _merged_tree(peers, REDUCERS, stacked)
         leaves, structure = jax.tree_util.tree_flatten(jax.tree_util.tree_map(np.asarray, both))
     for rank in (0, 3, 4):
         save(f"{target}_tree{rank}", jax.tree_util.tree_unflatten(structure, [leaf[rank] for leaf in leaves]))
+
+
+def grid_on_two_devices(target: str) -> None:
+    """A grid of runs on one device and on two: its formulas are large enough that another program would round otherwise."""
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B")
+    axes = {
+        "workload.completion_tokens": np.linspace(100, 900, 300),
+        "workload.length_growth": np.linspace(1, 3, 50),
+        "cluster.price_per_gpu_hour": np.linspace(1, 5, 20),
+    }
+    reducers = {"top": st.TopK("difference.total", 20), "extremes": st.Extremes()}
+    for count in (1, 2):
+        found = tn.reduce_grid(config, axes, reducers, mesh=jax.devices()[:count])
+        save(f"{target}_{count}", found.states)
 
 
 if __name__ == "__main__":
     what, name, *numbers = sys.argv[1:]
     if what == "devices":
         on_several_devices(name)
+    elif what == "grid":
+        grid_on_two_devices(name)
     else:
         place, count, port = map(int, numbers)
         jax.distributed.initialize(f"127.0.0.1:{port}", count, place)

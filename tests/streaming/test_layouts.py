@@ -48,6 +48,14 @@ def layouts(tmp_path_factory) -> dict[str, dict[str, np.ndarray]]:
     return {path.stem: dict(np.load(path)) for path in folder.glob("*.npz")}
 
 
+def test_a_grid_has_the_same_bits_on_two_devices(tmp_path):
+    _ended(_start("grid", tmp_path / "grid", devices=2))
+    one, two = (dict(np.load(tmp_path / f"grid_{count}.npz")) for count in (1, 2))
+    assert one.keys() == two.keys() and len(one) > 10
+    for name, leaf in one.items():
+        np.testing.assert_array_equal(two[name], leaf, err_msg=name)
+
+
 def test_every_layout_gives_the_same_integers_and_extremes(layouts):
     assert len(layouts) == 8
     for layout, found in layouts.items():

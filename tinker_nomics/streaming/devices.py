@@ -93,31 +93,6 @@ def on_each_device(mesh: Mesh, function: Any, common: tuple[Any, ...], own: tupl
     return jax.shard_map(one, mesh=mesh, in_specs=(_ALL, spread), out_specs=spread, check_vma=False)(common, own)
 
 
-def placed(mesh: Mesh, states: list[Any]) -> Any:
-    """One state per device as arrays whose first axis lies over the devices of this process; nothing is stacked on the
-    way, which would take all of them once more."""
-    sharding, devices = NamedSharding(mesh, PartitionSpec(mesh.axis_names[0])), list(mesh.devices.flat)
-
-    def joined(*leaves: Any) -> jax.Array:
-        shards = [jax.device_put(leaf[None], device) for leaf, device in zip(leaves, devices, strict=True)]
-        return jax.make_array_from_single_device_arrays((len(devices), *leaves[0].shape), sharding, shards)
-
-    return jax.tree_util.tree_map(joined, *states)
-
-
-def taken_apart(states: Any) -> list[Any]:
-    """What `placed` put together: the state of each device, lying there, with a first axis of one."""
-
-    def of_device(index: int) -> Any:
-        def own(leaf: jax.Array) -> jax.Array:
-            (shard,) = (shard for shard in leaf.addressable_shards if shard.index[0].start in (index, None))
-            return shard.data
-
-        return jax.tree_util.tree_map(own, states)
-
-    return [of_device(index) for index in range(jax.tree_util.tree_leaves(states)[0].shape[0])]
-
-
 def pairwise_merge(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """The states of two disjoint sets of chunks, stratum by stratum (traced)."""
     # a reducer that follows nothing, such as Events(()), has a state without arrays, over which vmap cannot count

@@ -21,12 +21,9 @@ from .devices import (
     across_processes,
     bounds,
     layout_of,
-    on_each_device,
     pairwise_merge,
-    placed,
     refuse_different,
     share,
-    taken_apart,
     thread_count,
 )
 from .host_memory import give_back_memory
@@ -165,87 +162,66 @@ _OPTIONS = {"xla_cpu_prefer_vector_width": 512}
 _advance = jax.jit(_advanced, donate_argnums=(3,), compiler_options=_OPTIONS)
 
 
-@partial(jax.jit, static_argnames=("mesh",), donate_argnames=("states",), compiler_options=_OPTIONS)
-def _advance_each(mesh: Any, points: Any, model: Any, reducers: Any, states: Any, first: Any, stop: Any) -> Any:
-    """`_advanced` on every device of the mesh, with its own states, first and stop."""
-    return on_each_device(mesh, _advanced, (points, model, reducers), (states, first, stop))
+class _Crew:
+    """The workers of this process, each with states of its own: one on each of its devices or, where it has one CPU
+    device, a few threads on that.
 
-
-class _Worker:
-    """The states of this process: one set on each of its devices or, where it has one CPU device, one for each of a
-    few threads.
-
-    Two calls of the compiled loop side by side keep two cores busier than one call, whose operations each wait for the
-    slower core: measured 50 M samples/s against 26 on two cores that others used too.
+    Every device runs the program of one device: a program of several, as `jax.shard_map` makes it, is compiled otherwise
+    and rounds otherwise in the last bit. Two calls of the compiled loop side by side keep two cores busier than one call,
+    whose operations each wait for the slower core: measured 50 M samples/s against 26 on two cores that others used too.
     """
 
     def __init__(self, layout: Layout, points: Points, model: ModelFunction, reducers: dict[str, Reducer], states: Any):
         give_back_memory()  # of a run before this one
-        self.layout, self.run = layout, (points, model, reducers)
+        self.run, devices = (points, model, reducers), list(layout.local.devices.flat)
         fresh = _initial(points, model, reducers, points.strata)
-        self._threads = 1 if layout.count > 1 else thread_count(layout.local, fresh)
-        self._pool = ThreadPoolExecutor(max(1, self._threads - 1))  # threads start when first used
+        alone = len(devices) == 1
+        self._places = devices * thread_count(layout.local, fresh) if alone else devices
+        self._pool = ThreadPoolExecutor(max(1, len(self._places) - 1))  # threads start when first used
         self._begun = False
-        if layout.count > 1:
-            given = fresh if states is None else dict(states)
-            self.states = placed(layout.local, [given] + [fresh] * (layout.count - 1))
-            return
-        self.states = [fresh if states is None else jax.tree_util.tree_map(jnp.array, dict(states))]
+        given = fresh if states is None else jax.tree_util.tree_map(jnp.array, dict(states))
+        self.states = [jax.device_put(given, devices[0])]
 
     def advance(self, number: int, stop: int) -> None:
-        """Fold the chunks number, ..., stop - 1 into the states, each device or thread its share of them."""
-        if self.layout.count > 1:
-            ends = bounds(number, stop, self.layout.count)
-            self.states = _advance_each(self.layout.local, *self.run, self.states, *ends)
-            jax.block_until_ready(self.states)
-            if not self._begun:
-                self._begun = True
-                give_back_memory()
-            return
-        if not self._begun:  # the first call compiles, and the threads find that done
+        """Fold the chunks number, ..., stop - 1 into the states, each worker its share of them."""
+        if not self._begun:  # the first call compiles, and the other threads find that done
             self._begun = True
             self._fold(0, iter([(np.int64(number), np.int64(stop))]))
             give_back_memory()
             return
         # only now: a run of one call has nothing to merge, which spares it a compilation
-        self.states += [_initial(*self.run, self.run[0].strata) for _ in range(len(self.states), self._threads)]
-        # more pieces than threads: one whose core others use as well takes fewer of them
-        pieces = 1 if self._threads == 1 else _PIECES * self._threads
+        for place in self._places[len(self.states) :]:
+            self.states.append(jax.device_put(_initial(*self.run, self.run[0].strata), place))
+        # more pieces than workers: one whose core others use as well takes fewer of them
+        pieces = 1 if len(self._places) == 1 else _PIECES * len(self._places)
         jobs = iter(list(zip(*bounds(number, stop, pieces))))
-        waiting = [self._pool.submit(self._fold, thread, jobs) for thread in range(1, self._threads)]
+        waiting = [self._pool.submit(self._fold, worker, jobs) for worker in range(1, len(self._places))]
         self._fold(0, jobs)
-        for thread in waiting:
-            thread.result()
+        for worker in waiting:
+            worker.result()
 
-    def _fold(self, thread: int, jobs: Iterator[tuple[np.int64, np.int64]]) -> None:
+    def _fold(self, worker: int, jobs: Iterator[tuple[np.int64, np.int64]]) -> None:
         with x64():  # which holds for one thread
             for first, stop in jobs:
-                self.states[thread] = jax.block_until_ready(_advance(*self.run, self.states[thread], first, stop))
+                self.states[worker] = jax.block_until_ready(_advance(*self.run, self.states[worker], first, stop))
 
     def fetch(self) -> dict[str, Any]:
-        """The states of all devices or threads together, as NumPy arrays."""
-        if self.layout.count > 1:
-            home, (first, *rest) = self.layout.local.devices.flat[0], taken_apart(self.states)
-            whole = jax.tree_util.tree_map(lambda leaf: leaf[0], first)
-            for other in rest:
-                whole = _merged_shard(self.run[2], whole, jax.device_put(other, home))
-            return _viewed(whole)
+        """The states of all workers together, as NumPy arrays."""
         if len(self.states) == 1:
-            return _fetched(self.states[0])
+            return jax.tree_util.tree_map(np.array, self.states[0])
         whole = self.states[0]
         for other in self.states[1:]:
-            whole = _merged_pair(self.run[2], whole, other)
-        return _viewed(whole)
+            whole = _merged_pair(self.run[2], whole, jax.device_put(other, self._places[0]))
+        return jax.tree_util.tree_map(np.asarray, whole)
 
     def finish(self) -> dict[str, Any]:
         """As `fetch`, once and at the end: memory is given back on the way and nothing is copied."""
         self._pool.shutdown()
-        if self.layout.count > 1:
-            return self.fetch()
-        whole = self.states.pop()
+        whole = self.states.pop(0)
         while self.states:
-            whole = jax.block_until_ready(_merged_pair(self.run[2], self.states.pop(), whole))
-        return _viewed(whole)
+            other = jax.device_put(self.states.pop(), self._places[0])
+            whole = jax.block_until_ready(_merged_pair(self.run[2], other, whole))
+        return jax.tree_util.tree_map(np.asarray, whole)
 
 
 class Store(Protocol):
@@ -314,13 +290,13 @@ def run(
         first_states, number = (states if layout.rank == 0 else None, mine.start) if kept is None else kept
         canonical = getattr(points, "canonical", None)
         traced = points if canonical is None else canonical()
-        worker, begun = _Worker(layout, traced, model, reducers, first_states), number
+        crew, begun = _Crew(layout, traced, model, reducers, first_states), number
         shown = False if progress is None and layout.rank > 0 else progress
         with ProgressBar(len(mine) * points.chunk_size, label, shown, (begun - mine.start) * points.chunk_size) as bar:
             while number < mine.stop and not interrupt.asked:
                 stop = min(number + batch, mine.stop)
                 before = time.monotonic()
-                worker.advance(number, stop)
+                crew.advance(number, stop)
                 elapsed = time.monotonic() - before
                 # the first call holds the compilation: it says nothing about the rate
                 if number > begun or elapsed < _SECONDS_PER_CALL:
@@ -328,10 +304,10 @@ def run(
                 number = stop
                 bar.show((number - mine.start) * points.chunk_size)
                 if checkpoint is not None:
-                    checkpoint(worker.fetch, number)
+                    checkpoint(crew.fetch, number)
                 if store is not None:
-                    store.keep(worker.fetch, number, number == mine.stop or interrupt.asked)
-        fetched, folded_chunks = worker.finish(), number - mine.start
+                    store.keep(crew.fetch, number, number == mine.stop or interrupt.asked)
+        fetched, folded_chunks = crew.finish(), number - mine.start
         if layout.peers is not None:
             fetched, folded_chunks = _all_together(layout, reducers, fetched, folded_chunks)
     complete = folded_chunks == len(chunks)
@@ -361,14 +337,6 @@ def _next_batch(done: int, seconds: float) -> int:
     return max(1, min(4 * done, int(done * _SECONDS_PER_CALL / max(seconds, 1e-6))))
 
 
-def _fetched(states: Any) -> dict[str, Any]:
-    return jax.tree_util.tree_map(np.array, states)
-
-
-def _viewed(states: Any) -> dict[str, Any]:
-    return jax.tree_util.tree_map(np.asarray, states)
-
-
 def merged(reducers: Mapping[str, Reducer], states: Mapping[str, Any]) -> dict[str, Any]:
     """The states of all strata (first axis of every leaf) as one state per reducer."""
     with x64():
@@ -395,8 +363,3 @@ def merge_runs(reducers: Mapping[str, Reducer], a: Mapping[str, Any], b: Mapping
 
 
 _merged_pair = jax.jit(pairwise_merge)
-
-
-@jax.jit
-def _merged_shard(reducers: dict[str, Reducer], whole: dict[str, Any], shard: dict[str, Any]) -> dict[str, Any]:
-    return pairwise_merge(reducers, whole, jax.tree_util.tree_map(lambda leaf: leaf[0], shard))
