@@ -81,7 +81,7 @@ def test_files_hold_everything(result, tmp_path):
 def parts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
     for part in range(3):
-        sample(samples=2**17, chunks=f"{part}/3", out=folder / f"part{part}.npz")
+        sample(samples=2**16, chunks=f"{part}/3", out=folder / f"part{part}.npz")
     return folder
 
 
@@ -96,9 +96,9 @@ def same(one: CostDistribution, two: CostDistribution) -> None:
 
 
 def test_parts_make_the_whole(parts):
-    whole, merged = sample(samples=2**17), merge_parts([parts / f"part{k}.npz" for k in (2, 0, 1)])
+    whole, merged = sample(samples=2**16), merge_parts([parts / f"part{k}.npz" for k in (2, 0, 1)])
     same(whole, merged)
-    assert merged.samples == 2**17 and merged.about == whole.about
+    assert merged.samples == 2**16 and merged.about == whole.about
 
 
 def test_parts_that_do_not_fit_are_named(parts, tmp_path):
@@ -106,10 +106,10 @@ def test_parts_that_do_not_fit_are_named(parts, tmp_path):
     with pytest.raises(StateFileError, match=r"no file holds the chunks 2:5 of 0:8.*--chunks 2:5"):
         merge_parts([files[0], files[2]])
     with pytest.raises(StateFileError, match=r"part1.npz \(chunks 2:5\) and .*extra.npz \(chunks 4:8\) overlap"):
-        sample(samples=2**17, chunks="4:8", out=tmp_path / "extra.npz")
+        sample(samples=2**16, chunks="4:8", out=tmp_path / "extra.npz")
         merge_parts([*files, tmp_path / "extra.npz"])
     with pytest.raises(StateFileError, match=r"foreign.npz: part of another run .*seed = 1 against 0"):
-        sample(samples=2**17, chunks="2:5", seed=1, out=tmp_path / "foreign.npz")
+        sample(samples=2**16, chunks="2:5", seed=1, out=tmp_path / "foreign.npz")
         merge_parts([files[0], tmp_path / "foreign.npz", files[2]])
     with pytest.raises(StateFileError, match="there is no file"):
         merge_parts([files[0], tmp_path / "gone.npz"])
@@ -127,10 +127,10 @@ def test_a_changed_run_is_not_resumed(parts, tmp_path):
         ({"chunks": "0:5"}, "chunks 2:5 and this run for 0:5"),
     ):
         with pytest.raises(StateFileError, match=words):
-            sample(**{"samples": 2**17, "chunks": "2:5", "out": path, "resume": True} | change)
+            sample(**{"samples": 2**16, "chunks": "2:5", "out": path, "resume": True} | change)
     with pytest.raises(OutputExistsError):
-        sample(samples=2**17, chunks="2:5", out=path)
-    resumed = sample(samples=2**17, chunks="2:5", out=path, resume=True)  # finished already: nothing is computed
+        sample(samples=2**16, chunks="2:5", out=path)
+    resumed = sample(samples=2**16, chunks="2:5", out=path, resume=True)  # finished already: nothing is computed
     same(resumed, CostDistribution.from_npz(parts / "part1.npz"))
 
 
