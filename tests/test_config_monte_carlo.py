@@ -13,9 +13,10 @@ from tinker_nomics.cost_distribution.fan import cost_fan
 from tinker_nomics.cost_distribution.length_path import read_lengths
 from tinker_nomics.cost_distribution.parts import merge_parts
 from tinker_nomics.cost_distribution.result import CostDistribution
-from tinker_nomics.cost_distribution.simulation import chunk_range, monte_carlo
+from tinker_nomics.cost_distribution.simulation import monte_carlo
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.files import OutputExistsError
+from tinker_nomics.streaming.chunk_range import chunk_range
 from tinker_nomics.streaming.state_files import StateFileError
 
 GROWTH = tn.LogNormal.from_quantiles(p10=1.1, p50=1.5, p90=3.0)

@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
 from ..config import Config, set_paths
 from ..cost_parts.known_schedule import known_schedule
@@ -20,10 +19,10 @@ from ..outputs import UNITS
 from ..parameters import registry
 from ..plain_config import checked
 from ..report_outputs import OUTPUTS, check_output, every_output
-from ..streaming.devices import Devices, layout_of
-from ..streaming.engine import run, total_chunks
-from ..streaming.progress_file import ProgressFile
-from ..streaming.state_files import write_states
+from ..streaming.chunk_range import chunk_range
+from ..streaming.devices import Devices
+from ..streaming.engine import total_chunks
+from ..streaming.kept_run import run_kept
 from ..sweeps.result import provenance_of
 from ..uncertainty.correlation import Correlations
 from ..uncertainty.distribution_base import Distribution
@@ -115,21 +114,20 @@ def monte_carlo(
     )
     asked = chunk_range(chunks, total_chunks(planned.points))
     about = _description(config, planned, followed, counted, correlations, budget, path)
-    layout = layout_of(mesh)
-    store = None
-    if out is not None:
-        target = Path(out)
-        own = target if layout.ranks == 1 else target.with_suffix(f".{layout.rank}-of-{layout.ranks}{target.suffix}")
-        store = ProgressFile(own, about, planned.blank_states(), resume, force, every)
-    done = run(
-        planned.points, planned.pipeline, planned.reducers, chunks=asked, progress=progress, mesh=mesh, store=store
+    done = run_kept(
+        planned.points,
+        planned.pipeline,
+        planned.reducers,
+        out,
+        about,
+        planned.blank_states(),
+        chunks=asked,
+        resume=resume,
+        force=force,
+        mesh=mesh,
+        progress=progress,
+        every=every,
     )
-    if out is not None and store is not None and layout.ranks > 1 and done.complete:
-        if layout.rank == 0:
-            write_states(out, done.states, about, (asked.start, asked.stop, asked.stop), done.seconds, force or resume)
-        # only once the whole is on the disk are the parts of it superfluous
-        multihost_utils.sync_global_devices(f"tinker_nomics: {about['hash']} is written")
-        store.path.unlink(missing_ok=True)
     return distribution_from(about, done.states, done.points, done.complete, done.seconds, (asked.start, done.stop))
 
 
@@ -140,31 +138,6 @@ def _budget_events(outputs: Iterable[str], budget: float | None) -> list[str]:
         raise TinkerNomicsError(f"budget = {budget!r}: a number of USD is allowed")
     limit = repr(float(budget)).removesuffix(".0")
     return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
-
-
-def chunk_range(chunks: range | str | None, total: int) -> range:
-    """The chunks that a text or range names, of `total`; all when None."""
-    if chunks is None:
-        return range(total)
-    if isinstance(chunks, range):
-        found = chunks
-    else:
-        try:
-            if "/" in chunks:
-                part, parts = (int(word) for word in chunks.split("/"))
-                if not 0 <= part < parts:
-                    raise ValueError
-                found = range(total * part // parts, total * (part + 1) // parts)
-            else:
-                first, stop = (int(word) for word in chunks.split(":"))
-                found = range(first, stop)
-        except ValueError:
-            raise TinkerNomicsError(
-                f"chunks = {chunks!r}: write FIRST:STOP, e.g. 0:{total}, or PART/PARTS, e.g. 3/64 (counted from 0)"
-            ) from None
-    if found.step != 1 or not 0 <= found.start < found.stop <= total:
-        raise TinkerNomicsError(f"chunks = {chunks!r}: this run has the chunks 0:{total}; name some of them, in order")
-    return found
 
 
 def _description(

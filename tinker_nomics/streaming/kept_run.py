@@ -19,7 +19,7 @@ def run_kept(
     points: Points,
     model: ModelFunction,
     reducers: Mapping[str, Reducer],
-    out: str | Path,
+    out: str | Path | None,
     about: Mapping[str, Any],
     like: Any,
     *,
@@ -31,7 +31,7 @@ def run_kept(
     every: float = 5.0,
     label: str = "samples",
 ) -> Run:
-    """`engine.run` with its progress in `out`, which holds the whole at the end.
+    """`engine.run` with its progress in `out`, which holds the whole at the end; just that where `out` is None.
 
     Each of several processes keeps its own progress in OUT.i-of-n; the first one writes `out` when all are done, and
     then these go.
@@ -45,6 +45,8 @@ def run_kept(
         force: overwrite `out`.
         every: seconds between writes.
     """
+    if out is None:
+        return run(points, model, reducers, chunks=chunks, mesh=mesh, progress=progress, label=label)
     layout, target = layout_of(mesh), Path(out)
     own = target if layout.ranks == 1 else target.with_suffix(f".{layout.rank}-of-{layout.ranks}{target.suffix}")
     store = ProgressFile(own, about, like, resume, force, every)

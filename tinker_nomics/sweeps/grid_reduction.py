@@ -15,11 +15,11 @@ import numpy as np
 
 from ..boundary import x64
 from ..config import Config
-from ..cost_distribution.simulation import chunk_range
 from ..errors import ConfigError, TinkerNomicsError
 from ..outputs import UNITS
 from ..plain_config import checked
 from ..report_outputs import OUTPUTS
+from ..streaming.chunk_range import chunk_range
 from ..streaming.described import describe_reducers
 from ..streaming.devices import Devices
 from ..streaming.engine import run, total_chunks

@@ -211,7 +211,7 @@ def monte_carlo(
             new function each time and compiles anew (1 to 3 s).
         distributions: {input: distribution}.
         samples: the total over all replicates, rounded up to replicates x 2^m. The first run of a size compiles; sizes
-            of 64 chunks of 2^16 per replicate or more (67 million samples in 16) all share one program, and so do other
+            of 64 chunks of 2^13 per replicate or more (8.4 million samples in 16) all share one program, and so do other
             seeds and other parameters of the distributions.
         seed: whole number >= 0.
         base: nested mappings, dataclasses or Modules.
