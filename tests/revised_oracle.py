@@ -71,6 +71,11 @@ def discarded(v: Values, asynchronous: bool) -> float:
     return max(0.0, 1 - 1 / (rho + width * soft))
 
 
+def evaluated_share(v: Values) -> float:
+    batch = v["workload.prompts_per_step"] * v["workload.rollouts_per_prompt"]
+    return v["evaluation.sequences"] / v["evaluation.every"] / batch
+
+
 def tinker_total(v: Values, on: Set[str], asynchronous: bool) -> float:
     lost = discarded(v, asynchronous) if "staleness_queue" in on else 0.0
     again = 1 / (1 - lost)
@@ -80,6 +85,9 @@ def tinker_total(v: Values, on: Set[str], asynchronous: bool) -> float:
     bill = oracle.rollout_tokens(v) * v[f"{table}.sample"] * again + trained_tokens(v, on) * v[f"{table}.train"]
     bill += (oracle.prefill_tokens(v) - found) * v[f"{table}.prefill"] * everything
     bill += found * v["prices.cached_prefill"] * everything
+    if "step_remainder" in on:
+        read = (oracle.prefill_tokens(v) - found) * v[f"{table}.prefill"] + found * v["prices.cached_prefill"]
+        bill += (oracle.rollout_tokens(v) * v[f"{table}.sample"] + read) * evaluated_share(v)
     return v["workload.recipe_multiplier"] * (bill / 1e6 + oracle.sandbox_cost(v) * everything)
 
 
@@ -185,8 +193,9 @@ def prefill_seconds(v: Values, gpus: float, on: Set[str], more: float) -> float:
 def own_total(v: Values, on: Set[str], kind: str, training: str) -> float:
     more = 1 / (1 - oracle.abort_rate(v))
     rest = "step_remainder" in on
-    batch = v["workload.prompts_per_step"] * v["workload.rollouts_per_prompt"]
-    evaluated = 1 + (v["evaluation.sequences"] / v["evaluation.every"] / batch if rest else 0.0)
+    evaluated = 1 + (evaluated_share(v) if rest else 0.0)
+    if kind == "async" and v["schedule.max_steps_off_policy"] < 1:
+        kind = "sync"
     asynchronous = kind == "async"
     gpus = v["cluster.gpus"]
     share = v["schedule.rollout_share"] if asynchronous and "pool_split" in on else 1.0

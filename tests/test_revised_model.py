@@ -44,9 +44,9 @@ def test_random_mixtures_of_switches_equal_the_plain_twin(kind, training):
     if kind != "async":
         values["schedule.max_steps_off_policy"] = np.zeros(COUNT)
     on = np.random.default_rng(1).random((COUNT, len(SWITCHES))) < 0.5
-    if kind == "sync":
-        on[:, SWITCHES.index("long_tail")] = False
-        on[:, SWITCHES.index("itemised_memory")] = False  # its twin lets what does not fit take turns in equal parts
+    waits = np.full(COUNT, kind == "sync") | ((kind == "async") & (values["schedule.max_steps_off_policy"] < 1))
+    on[waits, SWITCHES.index("long_tail")] = False
+    on[waits, SWITCHES.index("itemised_memory")] = False  # its twin lets what does not fit take turns in equal parts
 
     def totals(v, switches):
         estimate = cost_model.evaluate(shaped(v, kind, training), Assumptions(**dict(zip(SWITCHES, switches))))
@@ -98,6 +98,39 @@ def test_a_traced_switch_gives_either_side(switch):
         traced = np.asarray(jax.jit(jax.vmap(total))(np.array([False, True])))
         each = [np.asarray(jax.jit(lambda flag=flag: total(flag))()) for flag in (False, True)]
     np.testing.assert_allclose(traced, each, rtol=1e-12)
+
+
+def test_evaluations_are_billed_on_both_sides_and_only_by_their_switch():
+    # a full batch sampled again after every step, of which nothing is trained: rollout and prefill are paid twice
+    asked = {"evaluation.sequences": 1024, "evaluation.every": 1, "schedule.rho": 1.0, "schedule.variation": 1.0}
+    for more in ({}, {"schedule.max_steps_off_policy": 2}):
+        config = recipe(overrides={**asked, **more})
+        plain, evaluated = (tn.estimate(tn.replace(config, {"evaluation.sequences": n})) for n in (0, 1024))
+        again = 1 / (1 - plain.staleness.discarded)
+        extra = (plain.tinker.rollout + plain.tinker.prefill) / again  # no queue throws an evaluation away
+        assert evaluated.tinker.evaluation == pytest.approx(extra, rel=1e-12)
+        assert evaluated.tinker.total - plain.tinker.total == pytest.approx(extra, rel=1e-9)
+        assert evaluated.tokens.evaluation == plain.tokens.rollout == evaluated.tokens.rollout
+        assert evaluated.tokens.evaluation_prefill == plain.tokens.prefill
+        assert evaluated.self_hosted.total > plain.self_hosted.total
+        assert plain.tinker.evaluation == 0
+    published = tn.estimate(recipe(assumptions="published", overrides={}))
+    assert published.tinker.evaluation is None
+    line = next(row for row in tn.explain(recipe(overrides=asked)).lines if row.deviation.switch == "step_remainder")
+    assert line.tinker > 0
+
+
+def test_an_asynchronous_run_at_k_0_overlaps_nothing_on_own_gpus():
+    known = {"schedule.rho": 0.5, "schedule.variation": 0.5, "workload.completion_tokens": 300}
+    queued, synchronous = (tn.estimate(recipe(schedule=kind, overrides=known)) for kind in ("async", "sync"))
+    assert queued.self_hosted.total == pytest.approx(synchronous.self_hosted.total, rel=1e-12)
+    assert queued.self_hosted.share == 1 and queued.self_hosted.overlap_speedup == 1
+    assert queued.memory.min_gpus == synchronous.memory.min_gpus
+    assert queued.staleness.discarded > 0.5 and synchronous.staleness.discarded == 0
+    assert any("async at k = 0" in note for note in queued.notes)
+    ahead = tn.estimate(recipe(schedule="async", overrides={**known, "schedule.max_steps_off_policy": 1}))
+    assert ahead.self_hosted.share < 1
+    assert not any("async at k = 0" in note for note in ahead.notes)
 
 
 def test_every_output_and_branch_has_a_unit_and_words():

@@ -38,16 +38,20 @@ REFUSALS = {
         ["allows 2", "Give 2"],
     ),
     "no GPUs for training": (
-        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.99}},
+        {"overrides": {"schedule.max_steps_off_policy": 1, "schedule.rollout_share": 0.99}},
         "schedule.rollout_share",
         ["for training", "0.875"],
     ),
     "no GPUs for rollouts": (
-        {"schedule": "async", "overrides": {"schedule.rollout_share": 0.05}},
+        {"overrides": {"schedule.max_steps_off_policy": 1, "schedule.rollout_share": 0.05}},
         "schedule.rollout_share",
         ["for rollouts"],
     ),
-    "a pool of one": ({"schedule": "async", "gpus": 1}, "cluster.gpus", ["at least 2", "pool_split"]),
+    "a pool of one": (
+        {"gpus": 1, "overrides": {"schedule.max_steps_off_policy": 1}},
+        "cluster.gpus",
+        ["at least 2", "pool_split"],
+    ),
     "no cached price": (
         {"prices": "2026-01-05", "overrides": {"workload.turns": 3}},
         "prices.cached_prefill",

@@ -244,6 +244,12 @@ class Config(eqx.Module):
             return self.schedule.kind
         return "async" if self.schedule.max_steps_off_policy >= 1 else "sync"
 
+    @property
+    def splits_pool(self) -> bool:
+        """Whether rollouts and training have GPUs of their own: an asynchronous run, from k = 1 on, whose pool is split."""
+        split = self.assumptions.pool_split is True and self.schedule_kind == "async"
+        return split and bool(self.schedule.max_steps_off_policy >= 1)
+
 
 def get(tree: Any, path: str) -> Any:
     """The value at a dotted path of a pytree of Modules."""

@@ -17,7 +17,7 @@ from .cost_parts.own_run import cached, has_steps, own_run, per_rank
 from .cost_parts.run_memory import run_memory
 from .cost_parts.switched_figures import rollout_model
 from .cost_parts.tinker_queue import queue_discards
-from .formulas import api_billing, lora, rollout, sandbox, schedule, tokens, trained_tokens, training
+from .formulas import api_billing, lora, rollout, sandbox, schedule, step_remainder, tokens, trained_tokens, training
 from .formulas.decode_step import cache_read
 from .formulas.staleness_queue import billed_multiplier
 from .notes import notes_of
@@ -65,7 +65,7 @@ def evaluate(config: Config, assumptions: Assumptions | None = None) -> Estimate
 
 
 def _streams(config: Config, switches: Assumptions, staleness: Staleness) -> Tokens:
-    """Tokens of the run: what training keeps, and beside it what is cached and what is thrown away."""
+    """Tokens of the run: what training keeps, and beside it what is cached, thrown away, and spent on evaluations."""
     work = config.workload
     sampled = tokens.rollout_tokens(work)
 
@@ -81,7 +81,21 @@ def _streams(config: Config, switches: Assumptions, staleness: Staleness) -> Tok
         else None
     )
     thrown = None if staleness.discarded is None else sampled * (billed_multiplier(staleness.discarded) - 1)
-    return Tokens(sampled, trained, tokens.prefill_tokens(work), found, thrown)
+    prefilled = tokens.prefill_tokens(work)
+    if not may_be_on(switches.step_remainder):
+        return Tokens(sampled, trained, prefilled, found, thrown)
+    more = _evaluated(config, switches)
+    return Tokens(sampled, trained, prefilled, found, thrown, sampled * more, prefilled * more)
+
+
+def _evaluated(config: Config, switches: Assumptions) -> Number:
+    """Rollouts of evaluations per rollout of training: they sample and read as much as those do."""
+    asked = config.evaluation
+    return either(
+        switches.step_remainder,
+        lambda: 0.0,
+        lambda: step_remainder.evaluated_share(asked.sequences, asked.every, config.workload),
+    )
 
 
 def _everything(switches: Assumptions, more: Number) -> Number:
@@ -119,25 +133,28 @@ def _tinker(
 ) -> TinkerCost:
     again = 1.0 if staleness.discarded is None else billed_multiplier(staleness.discarded)
     everything = _everything(switches, again)
-    sampled = api_billing.stream_cost(streams.rollout, _price(config, switches, "sample")) * again
+    sampled_once = api_billing.stream_cost(streams.rollout, _price(config, switches, "sample"))
+    sampled = sampled_once * again
     trained = api_billing.stream_cost(streams.train, _price(config, switches, "train"))
     found, cheap = streams.cached, config.prices.cached_prefill
-    prefilled = (
-        api_billing.stream_cost(
-            streams.prefill if found is None else streams.prefill - found, _price(config, switches, "prefill")
-        )
-        * everything
+    read_once = api_billing.stream_cost(
+        streams.prefill if found is None else streams.prefill - found, _price(config, switches, "prefill")
     )
     cached_cost = None
     if found is not None:
-        cached_cost = api_billing.stream_cost(found, _cached_price(cheap, found)) * everything
-        prefilled = prefilled + cached_cost
+        cached_once = api_billing.stream_cost(found, _cached_price(cheap, found))
+        read_once, cached_cost = read_once + cached_once, cached_once * everything
+    prefilled = read_once * everything
+    evaluation = None
+    if streams.evaluation is not None:  # thrown away by no queue: nothing trains on it
+        evaluation = (sampled_once + read_once) * _evaluated(config, switches)
     stored = None
     if adapter.checkpoint_bytes is not None:
         stored = api_billing.storage_per_month(adapter.checkpoint_bytes, config.prices)
     boxed = box * everything
-    total = (sampled + trained + prefilled + boxed) * config.workload.recipe_multiplier
-    return TinkerCost(sampled, trained, prefilled, boxed, stored, total, cached_cost)
+    billed = sampled + trained + prefilled + boxed
+    total = (billed if evaluation is None else billed + evaluation) * config.workload.recipe_multiplier
+    return TinkerCost(sampled, trained, prefilled, boxed, stored, total, cached_cost, evaluation)
 
 
 def _self_hosted(

@@ -34,6 +34,18 @@ def _long_tail_note(config: Config) -> list[str]:
     ]
 
 
+def _idle_queue_note(config: Config) -> list[str]:
+    """Say how an asynchronous run at k = 0 is priced on own GPUs."""
+    schedule = config.schedule
+    if schedule.kind != "async" or schedule.max_steps_off_policy >= 1:
+        return []
+    text = "async at k = 0: no rollout may be older than the newest weights, so on own GPUs nothing overlaps and steps are priced"
+    text += " as synchronous ones"
+    if config.assumptions.staleness_queue is True:
+        text += "; Tinker's workers go on while it trains, so its queue throws most away at this setting"
+    return [text + " (--schedule sync, or k of 1 or more)"]
+
+
 def trajectory_notes(config: Config) -> list[str]:
     """Say by how much the mean rollout is longer than the recipe lets one be."""
     name = config.provenance.choices.get("recipe")
@@ -65,7 +77,7 @@ def notes_of(config: Config) -> tuple[str, ...]:
             "lora.parameters is absent: the published page counts grouped-query and latent attention with MLPs, and "
             f"{provenance.choices.get('model', 'this model')} has other layers too"
         )
-    notes += _long_tail_note(config)
+    notes += _long_tail_note(config) + _idle_queue_note(config)
     if provenance.changed:
         notes.append("overridden: " + ", ".join(provenance.changed))
     notes += warnings_of(config)

@@ -32,19 +32,25 @@ class _Named(eqx.Module):
 
 
 class Tokens(_Named):
-    """Token streams of the whole run [tokens]. `prefill` holds the cached ones; discarded ones are beside `rollout`."""
+    """Token streams of the whole run [tokens]. `prefill` holds the cached ones; discarded ones are beside `rollout`.
+
+    The last two are what evaluations sample and read, beside the run's own.
+    """
 
     rollout: Number
     train: Number
     prefill: Number
     cached: Number = None
     discarded: Number = None
+    evaluation: Number = None
+    evaluation_prefill: Number = None
 
 
 class TinkerCost(_Named):
     """Tinker's bill by stream [USD]; storage of one checkpoint beside it [USD per month].
 
-    `cached_prefill` is the part of `prefill` that is billed at the cached price.
+    `cached_prefill` is the part of `prefill` that is billed at the cached price; `evaluation` is what evaluations sample
+    and read.
     """
 
     rollout: Number
@@ -54,6 +60,7 @@ class TinkerCost(_Named):
     storage_per_month: Number
     total: Number
     cached_prefill: Number = None
+    evaluation: Number = None
 
 
 class SelfHosted(_Named):
@@ -175,7 +182,7 @@ class Estimate(_Named):
 
         config, ranged = self.run.config, estimate_with_range(self.run.config)
         totals = {name: self[name] for name in ("tinker.total", "self_hosted.total", "self_hosted.hours")}
-        return headline(config, totals, ranged.low, ranged.high, len(ranged.varied))
+        return headline(config, totals, ranged.low, ranged.high, len(ranged.varied), ranged.held)
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Every number as nested plain floats: `estimate.to_dict()["tinker"]["total"]`."""
@@ -196,6 +203,8 @@ _REVISED = frozenset(
         "cached",
         "discarded",
         "cached_prefill",
+        "evaluation",
+        "evaluation_prefill",
         "share",
         "tail_hours",
         "fixed_hours",
@@ -270,7 +279,10 @@ UNITS: Mapping[str, str] = {
     **_UNITS,
     "tokens.cached": "tokens",
     "tokens.discarded": "tokens",
+    "tokens.evaluation": "tokens",
+    "tokens.evaluation_prefill": "tokens",
     "tinker.cached_prefill": "USD",
+    "tinker.evaluation": "USD",
     "self_hosted.share": "1",
     "self_hosted.tail_hours": "h",
     "self_hosted.fixed_hours": "h",

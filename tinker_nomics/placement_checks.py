@@ -25,7 +25,7 @@ def placement_problems(config: Config) -> list[Problem]:
 
 def _problems(config: Config) -> list[Problem]:
     engine, chip, gpus = config.cluster.engine, config.cluster.chip, float(config.cluster.gpus)
-    split = config.schedule_kind == "async" and config.assumptions.pool_split is True
+    split = config.splits_pool
     fraction = engine.memory_fraction
     if fraction is None:
         fraction = SPLIT_FRACTION if split else SHARED_FRACTION

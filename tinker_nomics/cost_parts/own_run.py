@@ -50,7 +50,8 @@ def own_run(
     Returns:
         The cost with its parts, and the margins of every branch on the way.
 
-    **Kinks:** those of the step formulas; with schedule.kind "auto" it jumps at k = 1, from synchronous to asynchronous.
+    **Kinks:** those of the step formulas; with schedule.kind "auto" and "async" it jumps at k = 1, from synchronous to
+    asynchronous.
     """
     work, cluster = config.workload, config.cluster
     times, simple, step, margins = _times(config, switches, streams, abort)
@@ -120,10 +121,9 @@ def _times(
         return streamed, simple.total, step, margins
     alone, _ = cluster_figures(config, switches, model, switches.pool_split)
     split = step_times(step, model, alone, trainer, "async", config.schedule.rollout_share, switches=shaped)
-    if kind == "async":
-        return split, simple.total, step, margins
     side = split.branches["longer_side"]
-    # k decides: both are computed, since k is a number like any other
+    # k decides: both are computed, since k is a number like any other. An asynchronous run at k = 0 may train on nothing
+    # that was sampled before the newest weights, so its phases take turns
     chosen = jax.tree.map(lambda a, b: jnp.where(k >= 1, a, b), copy_with(split, {"branches": {}}), simple)
     return copy_with(chosen, {"branches": {"longer_side": side}}), simple.total, step, margins
 
@@ -154,9 +154,7 @@ def _step_work(config: Config, switches: Assumptions, streams: Tokens, abort: Nu
         evaluated=either(
             switches.step_remainder,
             lambda: 0.0,
-            lambda: step_remainder.evaluation_seconds(
-                evaluation.sequences, evaluation.every, 1 / (work.prompts_per_step * work.rollouts_per_prompt)
-            ),
+            lambda: step_remainder.evaluated_share(evaluation.sequences, evaluation.every, work),
         ),
     )
 

@@ -91,6 +91,6 @@ def _itemised(config: Config, switches: Assumptions) -> tuple[MemoryNeed, dict[s
 
 
 def _asynchronous(config: Config) -> Number:
-    """Whether engine and trainer have GPUs of their own: the schedule's kind, or what k makes of "auto"."""
-    kind = config.schedule.kind
-    return config.schedule.max_steps_off_policy >= 1 if kind == "auto" else jnp.asarray(kind == "async")
+    """Whether engine and trainer have GPUs of their own: where the schedule lets them work at once, from k = 1 on."""
+    k = config.schedule.max_steps_off_policy
+    return k >= 1 if config.schedule.kind in ("auto", "async") else jnp.asarray(False)

@@ -149,7 +149,7 @@ def _split(config: Config) -> list[Problem]:
     """A pool of which one side has no GPUs."""
     gpus, share, k = config.cluster.gpus, config.schedule.rollout_share, config.schedule.max_steps_off_policy
     numbers = isinstance(gpus, int | float) and isinstance(k, int | float)
-    if config.assumptions.pool_split is not True or not numbers or config.schedule_kind != "async":
+    if not numbers or not config.splits_pool:
         return []
     if gpus < 2:
         return [
@@ -160,8 +160,8 @@ def _split(config: Config) -> list[Problem]:
                 f"Give more GPUs, k = 0, or take {without('pool_split')}.",
             )
         ]
-    if not isinstance(share, int | float):
-        return []
+    if not isinstance(share, int | float) or registry()["schedule.rollout_share"].problem(share):
+        return []  # what is out of bounds is said with the bounds
     for side, part in (("rollouts", share * gpus), ("training", (1 - share) * gpus)):
         if part < 1:
             return [

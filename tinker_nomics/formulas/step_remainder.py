@@ -5,7 +5,7 @@ Source: measured. On a Miles step of 388.5 s, 106.6 s are none of rollout, train
 
 from __future__ import annotations
 
-from ..config import Number
+from ..config import Number, Workload
 
 
 def weight_sync_seconds(weight_bytes: Number, rate: Number) -> Number:
@@ -39,6 +39,15 @@ def evaluation_seconds(sequences: Number, every: Number, sequence_seconds: Numbe
         sequence_seconds: seconds of rollout per sequence at the step's own speed.
     """
     return sequences * sequence_seconds / every
+
+
+def evaluated_share(sequences: Number, every: Number, workload: Workload) -> Number:
+    """sequences / (every B G): rollouts of evaluations per rollout of training.
+
+    Args:
+        sequences, every: as in `evaluation_seconds`.
+    """
+    return evaluation_seconds(sequences, every, 1 / (workload.prompts_per_step * workload.rollouts_per_prompt))
 
 
 def sandbox_wait(sandbox_seconds: Number | None, waits: bool) -> Number:
