@@ -107,6 +107,7 @@ def test_local_and_global_heads_of_gemma_4_differ() -> None:
         "model_type": "gemma4_text", "hidden_size": 3840, "num_hidden_layers": 48, "num_attention_heads": 16,
         "num_key_value_heads": 8, "num_global_key_value_heads": 1, "attention_k_eq_v": True, "global_head_dim": 512,
         "head_dim": 256, "sliding_window": 1024, "intermediate_size": 15360, "vocab_size": 262144,
+        "hidden_size_per_layer_input": 0,
     }  # fmt: skip
     assert round(Architecture.from_hf_config(config).kv_cache_bytes(131_072, 1, 34 / 32) / 2**30, 3) == 1.229
     with pytest.raises(ArchitectureError, match="num_kv_shared_layers = 0"):
@@ -126,7 +127,7 @@ def test_a_head_may_be_wider_than_width_over_heads() -> None:
 def test_experts_may_skip_layers() -> None:
     config = {
         "model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 6, "num_attention_heads": 4,
-        "vocab_size": 100,
+        "vocab_size": 100, "num_key_value_heads": 2, "head_dim": 16,
         "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "intermediate_size": 128,
         "decoder_sparse_step": 2, "mlp_only_layers": [1],
     }  # fmt: skip
@@ -175,7 +176,7 @@ def test_an_indexer_runs_where_a_list_a_pattern_or_a_frequency_says() -> None:
         "model_type": "glm_moe_dsa", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 8, "num_experts": 4,
         "num_experts_per_tok": 2, "moe_intermediate_size": 8, "num_attention_heads": 4, "kv_lora_rank": 16,
         "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "index_n_heads": 2, "index_head_dim": 8,
-        "index_topk": 16,
+        "index_topk": 16, "q_lora_rank": 16, "first_k_dense_replace": 0, "n_shared_experts": 1,
     }  # fmt: skip
 
     def indexers(**more: Any) -> int:

@@ -1,8 +1,8 @@
 """Reading an architecture from a Hugging Face ``config.json``: the file, its fields, and what of it is not understood.
 
-`architecture_families.py` says which layers a family has. A default is taken only where the format itself defines one
-(kv heads = heads, head_dim = hidden / heads, the family's tied flag); anything else that is missing is named in an
-error, and any field that nobody read is named in ``Architecture.unknown_fields``.
+`families.py` says which layers a family has. A default is taken only where the model type's own configuration class
+defines one; anything else that is missing is named in an error, and any field that nobody read is named in
+``Architecture.unknown_fields``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..catalog.lookup import nearest
 from ..errors import listed
 from ..reading import read_text
 from .architecture import Architecture, ArchitectureError
-from .families import FAMILIES, TIED_BY_DEFAULT, WRAPPERS
+from .families import FAMILIES, TIED_BY_DEFAULT, TIED_ONLY_IF_SAID, WRAPPERS
 
 
 @cache
@@ -54,7 +54,8 @@ class Fields:
 
     def number(self, *names: str, default: int | None = None, most: int = 2**40) -> int:
         """A whole number up to `most`; a missing one without `default`, or a wrong one, is collected and 1 returned."""
-        return self._checked(names[0], self.value(*names, default=default), most)
+        name = names[0] if len(names) == 1 else f"{names[0]} (or {', '.join(names[1:])})"
+        return self._checked(name, self.value(*names, default=default), most)
 
     def within(self, table: Mapping[str, Any], name: str) -> int:
         """The whole number `name` of a nested object."""
@@ -97,6 +98,12 @@ class Fields:
             return None
         return [str(kind) for kind in kinds]
 
+    def only(self, name: str, kinds: list[str], *allowed: str) -> None:
+        """Collect the kinds of the list `name` that are none of the allowed ones."""
+        unknown = sorted(set(kinds) - set(allowed))
+        if unknown:
+            self.missing.append(f"{name} of {' and '.join(allowed)} only, not {unknown}")
+
 
 def _load(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     if isinstance(config, Mapping):
@@ -130,8 +137,7 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
             f"{listed(nearest(family, FAMILIES))}. Give the layers in a TOML [architecture] table instead"
         )
     fields = Fields(inner, family)
-    tied_outside = outer.get("tie_word_embeddings") if inner is not outer else None
-    tied = fields.value("tie_word_embeddings", default=tied_outside)
+    tied = _tied(fields, outer, inner)
     hidden, vocab = fields.number("hidden_size"), fields.number("vocab_size")
     groups = tuple(group for group in FAMILIES[family](fields) if group.layers)
     if fields.missing:
@@ -141,7 +147,18 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
     wrong = [what for group in groups if (what := group.impossible())]
     if wrong:
         raise ArchitectureError(f"{where}: no {family} model can be this: {'; '.join(dict.fromkeys(wrong))}")
-    unknown = sorted(set(inner) - fields.read - _elsewhere())
-    return Architecture(
-        family, hidden, vocab, bool(family in TIED_BY_DEFAULT if tied is None else tied), groups, tuple(unknown)
-    )
+    given = {name for name, value in inner.items() if value is not None}
+    return Architecture(family, hidden, vocab, tied, groups, tuple(sorted(given - fields.read - _elsewhere())))
+
+
+def _tied(fields: Fields, outer: Mapping[str, Any], inner: Mapping[str, Any]) -> bool:
+    """Whether the head is the embedding table: as the file says, else as the family's class has it."""
+    said = {value for table in (inner, outer) if (value := table.get("tie_word_embeddings")) in (True, False)}
+    fields.known("tie_word_embeddings")
+    if any(table.get("tie_word_embeddings") not in (True, False, None) for table in (inner, outer)):
+        fields.missing.append("tie_word_embeddings (true or false)")
+    if len(said) > 1:
+        fields.missing.append("tie_word_embeddings (the same within text_config and outside)")
+    if not said and TIED_ONLY_IF_SAID & {str(outer.get("model_type")), str(inner.get("model_type"))}:
+        fields.missing.append("tie_word_embeddings")
+    return said == {True} if said else fields.family in TIED_BY_DEFAULT

@@ -113,7 +113,11 @@ class Attention(LayerGroup):
         return matrices
 
     def impossible(self) -> str | None:
-        return _none_of("heads, kv_heads and head_dim", self.heads, self.kv_heads, self.head_dim)
+        if wrong := _none_of("heads, kv_heads and head_dim", self.heads, self.kv_heads, self.head_dim):
+            return wrong
+        if self.heads % self.kv_heads:
+            return f"{self.kv_heads} key/value heads (num_key_value_heads) do not divide {self.heads} heads evenly"
+        return None if self.window is None else _none_of("the window", self.window)
 
     def parameters(self, d: int) -> int:
         return self.layers * sum(a * b for a, b in self._matrices(d))
@@ -219,6 +223,10 @@ class DeltaNet(LayerGroup):
     def _widths(self) -> tuple[int, int]:
         return self.key_heads * self.key_dim, self.value_heads * self.value_dim
 
+    def impossible(self) -> str | None:
+        names = "key_heads, value_heads, key_dim, value_dim and conv_kernel"
+        return _none_of(names, self.key_heads, self.value_heads, self.key_dim, self.value_dim, self.conv_kernel)
+
     def parameters(self, d: int) -> int:
         k, v = self._widths
         return self.layers * d * (2 * k + 3 * v + 2 * self.value_heads)
@@ -242,6 +250,9 @@ class KimiDelta(LayerGroup):
     heads: int
     head_dim: int
     conv_kernel: int
+
+    def impossible(self) -> str | None:
+        return _none_of("heads, head_dim and conv_kernel", self.heads, self.head_dim, self.conv_kernel)
 
     def parameters(self, d: int) -> int:
         p = self.heads * self.head_dim
@@ -271,6 +282,10 @@ class Mamba2(LayerGroup):
     def inner(self) -> int:
         return self.heads * self.head_dim
 
+    def impossible(self) -> str | None:
+        names = "heads, head_dim, state, groups and conv_kernel"
+        return _none_of(names, self.heads, self.head_dim, self.state, self.groups, self.conv_kernel)
+
     def parameters(self, d: int) -> int:
         return self.layers * d * (3 * self.inner + 2 * self.groups * self.state + self.heads)
 
@@ -297,6 +312,9 @@ class Mlp(LayerGroup):
     @property
     def _matrices(self) -> int:
         return 3 if self.gated else 2
+
+    def impossible(self) -> str | None:
+        return _none_of("the width of a feed-forward layer", self.width)
 
     def parameters(self, d: int) -> int:
         return self.layers * self._matrices * d * self.width
@@ -346,7 +364,7 @@ class Moe(LayerGroup):
             return (
                 f"a token uses {self.used} of {self.experts} experts: at least 1 and at most all of them are possible"
             )
-        return None
+        return _none_of("the width of an expert", self.width)
 
     def parameters(self, d: int) -> int:
         return self._parameters(d, self.experts)
