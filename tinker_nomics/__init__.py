@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import catalog as catalog
     from . import cost_model as cost_model
     from . import decode as decode
+    from . import streaming as streaming
     from . import uncertainty as uncertainty
     from .assumptions import Assumptions as Assumptions
     from .config import Config as Config
@@ -99,7 +100,7 @@ _PUBLIC = {
     "Empirical": "uncertainty",
     "Truncated": "uncertainty",
 }
-_MODULES = ("catalog", "cost_model", "decode", "uncertainty")
+_MODULES = ("catalog", "cost_model", "decode", "streaming", "uncertainty")
 
 __all__ = [
     "PERT",
@@ -144,6 +145,7 @@ __all__ = [
     "reduce_grid",
     "replace",
     "sensitivity",
+    "streaming",
     "sweep",
     "uncertainty",
     "usd_per_million_tokens",

@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..axis_names import long_name
 from ..errors import TinkerNomicsError
 from ..parameters import canonical_path, nearest, registry
 
 _CALL = re.compile(r"^\s*([A-Za-z]+)\s*\((.*)\)\s*$")
 _LONGEST = 10_000_000  # values of one axis
-_NAMED = {"schedule": "schedule.kind", "training": "lora.training", "gpus": "cluster.gpus", "rent": "provider"}
-_NAMED |= {"tp": "cluster.engine.tensor_parallel"}
 _CHOICES = ("model", "chip", "prices", "provider", "sandbox", "schedule.kind", "lora.training")
 
 
@@ -81,9 +80,8 @@ def axes_from(texts: Iterable[str]) -> dict[str, Any]:
 
 def axis_path(name: str) -> str:
     """The path of an axis by its name or a short one ("gpus", "tp", "schedule")."""
-    word = name.strip()
-    word = _NAMED.get(word, word)
-    return word if word in _CHOICES else canonical_path(word)
+    word = long_name(name)
+    return word if word in _CHOICES else canonical_path(name.strip() if word not in registry() else word)
 
 
 def _values(text: str, path: str, values: str) -> list[Any]:

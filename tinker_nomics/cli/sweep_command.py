@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..axis_names import with_long_names
 from ..errors import TinkerNomicsError, listed
 from .axis_arguments import add_axis_arguments, axes_from, axis_path
 from .config_arguments import add_config_arguments, config_from
@@ -57,9 +58,11 @@ def run(args: argparse.Namespace) -> int:
     """Price, print, write."""
     axes = axes_from(args.over)
     _check_files(args)
+    if not _reduces(args):
+        _refuse_flags_of_reductions(args)
     place = place_of(args)
     if not _reduces(args):
-        _refuse_flags_of_reductions(args, place)
+        _refuse_processes(place)
         return _every_point(args, axes)
     if args.zip:
         raise TinkerNomicsError("--zip: only a grid is reduced; leave it out, or --top, --pareto, --by and --winners")
@@ -100,11 +103,14 @@ def _check_files(args: argparse.Namespace) -> None:
         refuse_existing(args.out, args.force or args.resume)
 
 
-def _refuse_flags_of_reductions(args: argparse.Namespace, place: Any) -> None:
+def _refuse_flags_of_reductions(args: argparse.Namespace) -> None:
     given = {"--chunks": args.chunks, "--resume": args.resume, "--where": args.where, "--any-fit": args.any_fit}
     for flag, value in given.items():
         if value:
             raise TinkerNomicsError(f"{flag} is for --top, --pareto, --by and --winners; every point is kept here")
+
+
+def _refuse_processes(place: Any) -> None:
     if place is not None:
         raise TinkerNomicsError(
             f"{place.processes} processes were started, and a sweep that keeps every point is not shared: start one, or "
@@ -150,7 +156,7 @@ def _reduced(args: argparse.Namespace, config: Config, axes: dict[str, Any]) -> 
 
     output = check_output(args.output or "self_hosted.total", tuple(UNITS))
     values = grid_axes(config, axes, (output,)).values
-    where = [*args.where, *(() if args.any_fit else FITS)]
+    where = [*map(with_long_names, args.where), *(() if args.any_fit else FITS)]
     by = _groups(args.by, values)
     reducers: dict[str, Any] = {}
     if args.top is not None:
@@ -161,7 +167,9 @@ def _reduced(args: argparse.Namespace, config: Config, axes: dict[str, Any]) -> 
         )
     if by is not None:
         reducers["groups"] = Groups(by, [output], where)
-    reducers |= {"winners": Winners(SIDES, by, where), "nonfinite": NonFinite((output,))}
+    if args.winners or by is not None:
+        reducers["winners"] = Winners(SIDES, by, where)
+    reducers["nonfinite"] = NonFinite((output,))
     return reduce_grid(
         config,
         values,
@@ -236,14 +244,25 @@ def _say_written(args: argparse.Namespace, *paths: str | None) -> None:
             print(f"wrote {path}")
 
 
+def _rate(points: int, seconds: float) -> str:
+    """Points per second, in a unit that leaves one to three digits before the point."""
+    rate = points / max(seconds, 1e-9)
+    for size, unit in ((1e6, "M/s"), (1e3, "k/s")):
+        if rate >= size:
+            return f"{rate / size:.3g} {unit}"
+    return f"{rate:.3g} per second"
+
+
 def _tell(args: argparse.Namespace, found: GridReduction, processes: int) -> None:
     """One line about the work on stderr: rate, part, how to go on."""
     if args.quiet:
         return
     first, stop = found.chunks
     shared = f" on {processes} processes" if processes > 1 else ""
-    rate = found.points / max(found.seconds, 1e-9) / 1e6
-    text = f"{found.points:,} configurations in {found.seconds:.1f} s{shared}: {rate:.3g} M/s"
+    fresh = found.points - found.resumed
+    text = f"{fresh:,} configurations in {found.seconds:.1f} s{shared}: {_rate(fresh, found.seconds)}"
+    if found.resumed:
+        text += f"; {found.resumed:,} were done before"
     if (first, stop) != (0, found.total_chunks):
         text += f"; chunks {first}:{stop} of 0:{found.total_chunks}, hash {found.about['hash']}"
     if not found.complete:

@@ -17,12 +17,19 @@ def draw(found: GridReduction, front: str | Path | None, groups: str | Path | No
     """Draw what was asked for."""
     from ..plots.group_winners import group_winners_figure
     from ..plots.style import save
+    from ..sweeps.grid_coverage import reached
 
     chosen = found.provenance["choices"]
     run = str(chosen.get("recipe") or "a run of your own")
     run += f" on {chosen['model']}" if chosen.get("model") and "model" not in found.axes else ""
+    first, stop = found.chunks
+    if found.points < found.size:
+        run += f": partial, {stop - first:,} of {found.total_chunks:,} chunks"
     if groups is not None:
-        save(group_winners_figure(found["winners"], title=f"Tinker or own GPUs: {run}"), groups, force)
+        table, title = found["winners"], f"Tinker or own GPUs: {run}"
+        size = found.about["chunk_size"]
+        computed = reached(found.axes, table.by, first * size, min(stop * size, found.size))
+        save(group_winners_figure(table, title=title, computed=computed), groups, force)
     if front is not None:
         save(front_figure(found, run), front, force)
 
@@ -38,6 +45,8 @@ def front_figure(found: GridReduction, run: str):
     fit = [path for path in (*worded, *varied) if 1 < varied[path] <= _COLOURED]
     by = None if third else next(iter(fit), None)
     texts = {path: found.axes[path].tolist() for path in worded}
+    places = {path: [float(texts[path].index(word)) for word in table.inputs[path]] for path in worded}
+    table = table._replace(inputs=table.inputs | {path: np.array(column) for path, column in places.items()})
     describe = [path for path, count in varied.items() if count > 1 and path != by]
     shade, title = third[0] if third else None, f"Pareto front: {run}"
     return pareto_figure(table, x, y, by=by, texts=texts, shade=shade, describe=describe, title=title)

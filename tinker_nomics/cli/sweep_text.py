@@ -91,7 +91,7 @@ def _conditions(found: GridReduction) -> list[str]:
 
 
 def _points(found: GridReduction, name: str, result: PointTable | Front) -> str:
-    rows = point_rows(found, result)
+    rows = point_rows(result)
     if not rows:
         return f"{_titled(found, name)}: no configuration meets the conditions\n"
     shown = rows if len(rows) <= _ROWS else [rows[i] for i in np.linspace(0, len(rows) - 1, _ROWS).round().astype(int)]

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from ..streaming.winners import WinnerTable
 
 
-def group_winners_figure(table: WinnerTable, *, title: str = "") -> Figure:
+def group_winners_figure(table: WinnerTable, *, title: str = "", computed: np.ndarray | None = None) -> Figure:
     """A cell per group with the share of the points that the leading output wins, in that output's colour.
 
     Args:
         table: the result of a `Winners` reducer with one or two group axes.
         title: above the figure.
+        computed: bool of the groups' shape, False where nothing of a group has been computed; all of it when None. A
+            group of which points were computed and none counts says "none".
 
     Raises:
         ValueError: no group axis, or more than two.
@@ -41,7 +43,7 @@ def group_winners_figure(table: WinnerTable, *, title: str = "") -> Figure:
     picture = np.ones((*shape, 3))
     for row, column in np.ndindex(shape):
         if total[row, column] == 0:
-            text = "none"
+            text = "none" if computed is None or computed.reshape(shape)[row, column] else "not computed"
         else:
             share, colour = shares[leader[row, column], row, column], PALETTE[leader[row, column] % len(PALETTE)]
             strength = 0.15 + 0.85 * (share - 1 / len(names)) / (1 - 1 / len(names))

@@ -49,9 +49,14 @@ def pareto_figure(
     across, up = columns[x][order], columns[y][order]
     if shade is None:
         axis.step(across, np.minimum.accumulate(up), where="post", color=NEUTRAL, linewidth=1.2, zorder=1)
-    if shade is not None:
-        dots = axis.scatter(across, up, s=42, c=columns[shade][order], cmap="viridis", zorder=2)
-        figure.colorbar(dots, ax=axis, label=f"{shade} [{UNITS[shade]}]" if shade in UNITS else shade)
+    level = columns[shade][order] if shade is not None else np.zeros(0)
+    label = "" if shade is None else f"{shade} [{UNITS[shade]}]" if shade in UNITS else shade
+    if shade is not None and len(np.unique(level)) == 1:  # a scale of one value would show what is not there
+        axis.scatter(across, up, s=42, color=PALETTE[0], label=f"{label} = {level[0]:.6g} at all points", zorder=2)
+        axis.legend(frameon=False, loc="upper right")
+    elif shade is not None:
+        dots = axis.scatter(across, up, s=42, c=level, cmap="viridis", zorder=2)
+        figure.colorbar(dots, ax=axis, label=label)
     elif by is None:
         axis.scatter(across, up, s=42, color=PALETTE[0], zorder=2)
     else:
@@ -75,6 +80,9 @@ def pareto_figure(
         place(f"{key} [{UNITS[key]}]" if key in UNITS else key)
         if low.min(initial=np.inf) > 0 and low.max(initial=0) > 30 * low.min(initial=np.inf):
             (axis.set_xscale if key == x else axis.set_yscale)("log")
+    if not len(across):
+        text = "no point meets the conditions"
+        axis.text(0.5, 0.5, text, transform=axis.transAxes, ha="center", va="center", fontsize=14)
     if describe and len(across):
         lines = [[_told(name, value, texts) for value in front.inputs[name][order]] for name in describe]
         _tell(axis, across, up, describe, lines)

@@ -82,6 +82,7 @@ _WHERE = {
     "run": "engine",
     "total_chunks": "engine",
 }
+__all__ = sorted(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,8 @@ import jax
 import numpy as np
 
 from ..boundary import x64
-from ..errors import TinkerNomicsError
+from .checked_run import check_model
+from .chunk_range import chunk_range
 from .devices import Devices, layout_of
 from .engine import ModelFunction, Points, evaluate_chunk
 from .interrupt import Interrupt
@@ -115,7 +116,7 @@ def collect(
     points: Points | HostPoints,
     model: ModelFunction,
     *,
-    chunks: range | None = None,
+    chunks: range | str | None = None,
     place: Callable[[int, dict[str, np.ndarray]], None] | None = None,
     out: Mapping[str, np.ndarray] | None = None,
     mesh: Devices = None,
@@ -137,10 +138,8 @@ def collect(
         mesh: the devices that compute: a jax.sharding.Mesh or a list of devices; when None every device of this
             process, those after the first as soon as that saves time.
     """
-    total = points.strata * points.stratum_chunks
-    chunks = range(total) if chunks is None else chunks
-    if chunks.step != 1 or chunks.start < 0 or chunks.stop > total or len(chunks) == 0:
-        raise TinkerNomicsError(f"chunks = {chunks!r}: must be a range with step 1 in [0, {total})")
+    check_model(points, model, host=True)
+    chunks = chunk_range(chunks, points.strata * points.stratum_chunks)
     started, size = time.monotonic(), points.chunk_size
     offset = chunks.start * size
     rows = min(chunks.stop * size, points.size) - offset

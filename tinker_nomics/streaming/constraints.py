@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from ..errors import TinkerNomicsError
 from .counts import Clause, parse_event
-from .reducer import Chunk, Evaluation
+from .reducer import Chunk, Evaluation, some_of
 
 
 def parse_constraints(texts: str | tuple[str, ...] | list[str]) -> tuple[Clause, ...]:
@@ -22,7 +22,7 @@ def check_names(what: str, names: Any, shapes: Evaluation) -> None:
     known = {**shapes.inputs, **shapes.outputs}
     for name in names:
         if name not in known:
-            raise TinkerNomicsError(f"{what}: there is no {name!r}; there are {', '.join(sorted(known))}")
+            raise TinkerNomicsError(f"{what}: there is no {name!r}; {some_of(name, known)}")
         if known[name].ndim != 1:
             raise TinkerNomicsError(f"{what}: {name!r} has shape {known[name].shape[1:]} a point; one number is needed")
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import TinkerNomicsError
-from .reducer import Chunk, Evaluation, Reducer, picked
+from .reducer import Chunk, Evaluation, Reducer, picked, some_of
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -108,8 +108,8 @@ class Events(Reducer):
             for clause in clauses:
                 for name in (clause.output, clause.other):
                     if isinstance(name, str) and name not in shapes.outputs:
-                        known = ", ".join(sorted(shapes.outputs))
-                        raise TinkerNomicsError(f"event {text!r}: there is no output {name!r}; there are {known}")
+                        known = some_of(name, shapes.outputs)
+                        raise TinkerNomicsError(f"event {text!r}: there is no output {name!r}; {known}")
         zero = jnp.zeros((), jnp.int64)
         return {text: EventState(zero, zero) for text in self.texts}
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ..errors import TinkerNomicsError
+from ..errors import TinkerNomicsError, shown
 from .host_memory import available_bytes
 from .reducer import Reducer
 
@@ -46,9 +46,9 @@ def layout_of(mesh: Devices) -> Layout:
     """The layout of a mesh or list of devices; of every device of every process of `jax.distributed` when None.
 
     Raises:
-        TinkerNomicsError: none of the devices belongs to this process.
+        TinkerNomicsError: it is neither, a device is named twice, or none of them belongs to this process.
     """
-    devices = jax.devices() if mesh is None else list(mesh.devices.flat if isinstance(mesh, Mesh) else mesh)
+    devices = jax.devices() if mesh is None else _devices_of(mesh)
     own = jax.process_index()
     local = [device for device in devices if device.process_index == own]
     if not local:
@@ -57,6 +57,17 @@ def layout_of(mesh: Devices) -> Layout:
     firsts = [next(device for device in devices if device.process_index == process) for process in processes]
     peers = Mesh(np.array(firsts), ("processes",)) if len(processes) > 1 else None
     return Layout(Mesh(np.array(local), ("devices",)), processes.index(own), len(processes), peers)
+
+
+def _devices_of(mesh: Any) -> list[Any]:
+    devices = list(mesh.devices.flat) if isinstance(mesh, Mesh) else mesh
+    if not isinstance(devices, list | tuple) or not all(isinstance(device, jax.Device) for device in devices):
+        raise TinkerNomicsError(
+            f"mesh = {shown(mesh)}: a jax.sharding.Mesh or a list of devices is expected, e.g. jax.devices()[:2]"
+        )
+    if len(set(devices)) < len(devices):
+        raise TinkerNomicsError(f"mesh = {shown(mesh)}: a device is named twice; name each once")
+    return list(devices)
 
 
 def share(chunks: range, rank: int, ranks: int) -> range:

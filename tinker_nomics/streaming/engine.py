@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..boundary import x64
-from ..errors import TinkerNomicsError
+from .checked_run import check_evaluation, check_memory, check_model, check_reducers
+from .chunk_range import chunk_range
 from .devices import (
     Devices,
     Layout,
@@ -94,6 +95,7 @@ class Run(NamedTuple):
         complete: whether that is all that was asked for (not after Ctrl-C).
         points: points evaluated.
         seconds: wall time.
+        resumed: those of the points that a store had kept, which took none of that time.
     """
 
     states: dict[str, Any]
@@ -102,6 +104,7 @@ class Run(NamedTuple):
     complete: bool
     points: int
     seconds: float
+    resumed: int = 0
 
 
 def evaluate_chunk(points: Points, model: ModelFunction, number: jax.Array) -> Evaluation:
@@ -117,17 +120,10 @@ def _valid(points: Points, first: jax.Array) -> jax.Array | None:
     return first + jnp.arange(points.chunk_size) < points.size
 
 
-def _shapes_checked(evaluation: Evaluation, size: int) -> Evaluation:
-    for name, value in evaluation.outputs.items():
-        if value.ndim == 0 or value.shape[0] != size:
-            raise TinkerNomicsError(f"output {name!r} has shape {value.shape}; its first axis must be {size} points")
-    return evaluation
-
-
 @partial(jax.jit, static_argnames=("strata",))
 def _initial(points: Any, model: Any, reducers: dict[str, Reducer], strata: int) -> dict[str, Any]:
     zero = jnp.zeros((), jnp.int64)
-    shapes = jax.eval_shape(lambda: _shapes_checked(evaluate_chunk(points, model, zero), points.chunk_size))
+    shapes = jax.eval_shape(lambda: check_evaluation(evaluate_chunk(points, model, zero), points.chunk_size))
     states = {name: reducer.init(shapes) for name, reducer in reducers.items()}
     return jax.tree_util.tree_map(lambda leaf: jnp.broadcast_to(leaf, (strata, *leaf.shape)), states)
 
@@ -174,6 +170,7 @@ class _Crew:
     def __init__(self, layout: Layout, points: Points, model: ModelFunction, reducers: dict[str, Reducer], states: Any):
         give_back_memory()  # of a run before this one
         self.run, devices = (points, model, reducers), list(layout.local.devices.flat)
+        check_memory(_initial.eval_shape(points, model, reducers, points.strata))
         fresh = _initial(points, model, reducers, points.strata)
         alone = len(devices) == 1
         self._places = devices * thread_count(layout.local, fresh) if alone else devices
@@ -242,7 +239,7 @@ def run(
     model: ModelFunction,
     reducers: Mapping[str, Reducer],
     *,
-    chunks: range | None = None,
+    chunks: range | str | None = None,
     states: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     label: str = "samples",
@@ -263,7 +260,7 @@ def run(
         points: see `Points`.
         model: an eqx.Module called with one chunk of points; returns an `Evaluation`.
         reducers: {name: Reducer}.
-        chunks: global chunk numbers with step 1; all when None.
+        chunks: global chunk numbers with step 1, "0:4096" or "3/64" (a part, counted from 0); all when None.
         states: states to go on from, as in `Run.states`; fresh ones when None. Of several processes the first takes
             them.
         progress: a bar on stderr after two seconds; None shows it on a terminal only (of the first process).
@@ -276,10 +273,14 @@ def run(
 
     Returns:
         The `Run`. Ctrl-C ends it early and cleanly: `complete` is then False and `stop` says how far it came.
+
+    Raises:
+        TinkerNomicsError: points, model, reducers, chunks or mesh that are no such thing, a reducer that names what the
+            model does not have, or states that do not fit into memory.
     """
-    chunks = range(total_chunks(points)) if chunks is None else chunks
-    if chunks.step != 1 or chunks.start < 0 or chunks.stop > total_chunks(points) or len(chunks) == 0:
-        raise TinkerNomicsError(f"chunks = {chunks!r}: must be a range with step 1 in [0, {total_chunks(points)})")
+    check_model(points, model)
+    check_reducers(reducers)
+    chunks = chunk_range(chunks, total_chunks(points))
     reducers, started, batch = dict(reducers), time.monotonic(), 16
     with x64(), Interrupt() as interrupt:
         layout = layout_of(mesh)
@@ -307,29 +308,31 @@ def run(
                     checkpoint(crew.fetch, number)
                 if store is not None:
                     store.keep(crew.fetch, number, number == mine.stop or interrupt.asked)
-        fetched, folded_chunks = crew.finish(), number - mine.start
+        fetched, folded_chunks, kept_chunks = crew.finish(), number - mine.start, begun - mine.start
         if layout.peers is not None:
-            fetched, folded_chunks = _all_together(layout, reducers, fetched, folded_chunks)
+            fetched, folded_chunks, kept_chunks = _all_together(layout, reducers, fetched, folded_chunks, kept_chunks)
     complete = folded_chunks == len(chunks)
     stop = chunks.start + folded_chunks if layout.ranks > 1 else number
     done = min(stop * points.chunk_size, points.size) - min(chunks.start * points.chunk_size, points.size)
-    return Run(fetched, chunks.start, stop, complete, done, time.monotonic() - started)
+    resumed = min(kept_chunks * points.chunk_size, done)
+    return Run(fetched, chunks.start, stop, complete, done, time.monotonic() - started, resumed)
 
 
 class _Tally(Reducer):
-    """Counts that add up: the chunks done by each process."""
+    """Counts that add up: the chunks that each process has done, and those of them that it found done."""
 
     def merge(self, a: jax.Array, b: jax.Array) -> jax.Array:
         return a + b
 
 
-def _all_together(layout: Layout, reducers: dict[str, Reducer], states: Any, done: int) -> tuple[Any, int]:
-    """The states and the chunks done of all processes."""
+def _all_together(layout: Layout, reducers: dict[str, Reducer], states: Any, *counts: int) -> tuple[Any, int, int]:
+    """The states, the chunks done and the chunks kept from before of all processes."""
     strata = jax.tree_util.tree_leaves(states)[0].shape[0]
-    tally = np.zeros(strata, np.int64)
-    tally[0] = done
+    tally = np.zeros((strata, 2), np.int64)
+    tally[0] = counts
     both = across_processes(layout.peers, {**reducers, "": _Tally()}, {**states, "": tally})  # type: ignore[arg-type]
-    return {name: both[name] for name in states}, int(both[""].sum())
+    done, kept = both[""].sum(axis=0).tolist()
+    return {name: both[name] for name in states}, done, kept
 
 
 def _next_batch(done: int, seconds: float) -> int:

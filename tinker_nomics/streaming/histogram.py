@@ -133,6 +133,19 @@ class BinnedCounts:
         _, upper = self._edges(self._used)
         return upper, self._below[1:] / max(self.total, 1)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers: "total", "nonfinite", five "quantiles" and the bins that hold counts, rising; an
+        overflow bin has an edge of None."""
+        lower, upper = (edges.tolist() for edges in self._edges(self._used))
+        return {
+            "total": self.total,
+            "nonfinite": self.nonfinite,
+            "quantiles": {str(p): self.quantile(p) for p in (0.05, 0.25, 0.5, 0.75, 0.95)} if self.total else {},
+            "lower": [edge if np.isfinite(edge) else None for edge in lower],
+            "upper": [edge if np.isfinite(edge) else None for edge in upper],
+            "counts": self._counts.tolist(),
+        }
+
     def bars(self, limits: np.ndarray) -> np.ndarray:
         """The share of the counts between consecutive `limits` (rising), by the same rule as `below`."""
         return np.diff(np.array([self.below(float(limit)) for limit in limits]))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jax.experimental import multihost_utils
 
+from ..errors import TinkerNomicsError, shown
 from .devices import Devices, layout_of
 from .engine import ModelFunction, Points, Run, run, total_chunks
 from .progress_file import ProgressFile
 from .reducer import Reducer
 from .state_files import write_states
+
+
+def check_keeping(out: str | Path | None, resume: bool, every: float) -> None:
+    """Refuse to go on from no file, and a time between writes that is none."""
+    if resume and out is None:
+        raise TinkerNomicsError("resume = True: name the file to go on from, out=...")
+    if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every < math.inf:
+        raise TinkerNomicsError(f"every = {shown(every)}: a number of seconds, 0 or more, is expected")
 
 
 def run_kept(
@@ -44,7 +54,11 @@ def run_kept(
         resume: go on from `out` where it exists.
         force: overwrite `out`.
         every: seconds between writes.
+
+    Raises:
+        TinkerNomicsError: `resume` without `out`, or `every` below zero.
     """
+    check_keeping(out, resume, every)
     if out is None:
         return run(points, model, reducers, chunks=chunks, mesh=mesh, progress=progress, label=label)
     layout, target = layout_of(mesh), Path(out)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+
+from ..errors import TinkerNomicsError, listed
+
+_LISTED = 12  # names that an error lists
 
 
 class Evaluation(NamedTuple):
@@ -88,5 +93,22 @@ class Reducer(eqx.Module):
 
 
 def picked(outputs: tuple[str, ...] | None, shapes: Evaluation) -> tuple[str, ...]:
-    """The outputs that a reducer follows: those named, or all."""
-    return tuple(shapes.outputs) if outputs is None else outputs
+    """The outputs that a reducer follows: those named, or all.
+
+    Raises:
+        TinkerNomicsError: one that the model does not have.
+    """
+    if outputs is None:
+        return tuple(shapes.outputs)
+    for name in outputs:
+        if name not in shapes.outputs:
+            raise TinkerNomicsError(f"no output {name!r}; {some_of(str(name), shapes.outputs)}")
+    return outputs
+
+
+def some_of(name: str, known: Iterable[str]) -> str:
+    """What there is instead of a name, in words: all of it, or the nearest where that is more than a line."""
+    names = sorted(known)
+    if len(names) <= _LISTED:
+        return f"there are {listed(names)}"
+    return f"the nearest of {len(names)} are {listed(difflib.get_close_matches(name, names, 3, 0.0))}"

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import TinkerNomicsError
-from .constraints import admitted, check_clauses, check_names, parse_constraints
+from .constraints import admitted, check_clauses, check_names, column, parse_constraints
 from .counts import Clause
 from .groups import By, group_axes, group_codes, group_shape
 from .reducer import Chunk, Evaluation, Reducer
@@ -61,7 +61,7 @@ class Winners(Reducer):
 
     def update(self, state: jax.Array, chunk: Chunk) -> jax.Array:
         good = admitted(self.clauses, chunk, *self.outputs, *(name for name, _ in self.by))
-        values = [chunk.outputs[name] for name in self.outputs]
+        values = [column(chunk, name) for name in self.outputs]
         least = values[0]
         for value in values[1:]:
             least = jnp.where(value < least, value, least)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,16 @@ from ..errors import ConfigError, TinkerNomicsError
 from ..outputs import UNITS
 from ..plain_config import checked
 from ..report_outputs import OUTPUTS
+from ..streaming.checked_run import check_reducers
 from ..streaming.chunk_range import chunk_range
-from ..streaming.described import describe_reducers
+from ..streaming.described import describe_reducers, reducers_from
 from ..streaming.devices import Devices
 from ..streaming.engine import run, total_chunks
-from ..streaming.kept_run import run_kept
+from ..streaming.kept_run import check_keeping, run_kept
+from ..streaming.pareto import Pareto
 from ..streaming.reducer import Reducer
 from ..streaming.stages import Pipeline
+from ..streaming.top_k import TopK
 from .axes import KINDS, Axes, parse_axes
 from .grid_model import AxisValues, GridModel, GridNumbers, Places
 from .grid_result import KIND, GridReduction, reduction_from, shapes_of
@@ -62,7 +65,8 @@ def reduce_grid(
         reducers: {name: Reducer}, e.g. `TopK("self_hosted.total", 10, where="memory.weights_fit == 1")`.
         outputs: outputs that are kept of points; those that reducers name are there in any case. One that a part of
             the grid does not have (a LoRA's size with full fine-tuning) is NaN there.
-        chunks: only these chunks: a range, "0:4096", or "3/64" (the fourth of 64 parts, counted from 0).
+        chunks: only these chunks: a range, "0:4096", or "3/64" (the fourth of 64 parts, counted from 0; there are no
+            more parts than chunks).
         out: a file (.npz) for progress and result; `GridReduction.from_npz` and `merge_grid_parts` read it.
         resume: go on from `out` where it exists.
         force: overwrite `out`.
@@ -71,13 +75,16 @@ def reduce_grid(
 
     Raises:
         ConfigError: every unknown path, output and choice, empty axis and value out of bounds, at once.
-        TinkerNomicsError: a reducer that names what is not there, or other texts than the axis has; a file that exists
-            or belongs to another run.
+        TinkerNomicsError: a reducer that names what is not there, or other texts than the axis has, or whose state does
+            not fit into memory; a file that exists or belongs to another run.
     """
     checked(config, "reduce_grid")
     if not isinstance(reducers, Mapping) or not reducers:
         raise TinkerNomicsError('reduce_grid: name at least one reducer, e.g. {"cheapest": TopK("self_hosted.total")}')
+    check_reducers(reducers)
+    check_keeping(out, resume, every)
     parsed = grid_axes(config, axes, outputs)
+    reducers = _no_larger(reducers, math.prod(parsed.shape))
     for name, reducer in reducers.items():
         _refuse_other_texts(name, reducer, parsed)
     followed = tuple(dict.fromkeys((*outputs, *(name for each in reducers.values() for name in _named(each)))))
@@ -99,7 +106,8 @@ def reduce_grid(
     else:
         keep: dict[str, Any] = {"resume": resume, "force": force, "every": every}
         done = run_kept(points, pipeline, reducers, out, about, shapes_of(about), **keep, **how)
-    return reduction_from(about, done.states, done.seconds, (asked.start, done.stop), done.complete, reducers)
+    found = reduction_from(about, done.states, done.seconds, (asked.start, done.stop), done.complete, reducers)
+    return replace(found, resumed=done.resumed)
 
 
 def grid_axes(config: Config, axes: Mapping[str, Any], outputs: Sequence[str]) -> Axes:
@@ -112,6 +120,16 @@ def grid_axes(config: Config, axes: Mapping[str, Any], outputs: Sequence[str]) -
         return parse_axes(axes, "grid", outputs)
     except ConfigError as error:
         raise with_choices(error, config, axes, "grid") from None
+
+
+def _no_larger(reducers: Mapping[str, Reducer], size: int) -> dict[str, Reducer]:
+    """The reducers with room for no more points than the grid has."""
+    fit = dict(reducers)
+    for name, reducer in reducers.items():
+        for kind, room in ((TopK, "k"), (Pareto, "capacity")):
+            if type(reducer) is kind and getattr(reducer, room) > max(size, 2):
+                fit |= reducers_from({name: {**describe_reducers({name: reducer})[name], room: max(size, 2)}})
+    return fit
 
 
 def _named(reducer: Reducer) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..axis_names import long_name
 from ..errors import TinkerNomicsError, listed, shown
 from ..outputs import UNITS
 from ..parameters import nearest, registry
@@ -19,6 +20,8 @@ from ..streaming.part_files import whole_of
 from ..streaming.state_files import StateFile, StateFileError, read_states, write_states
 from ..uncertainty.sample_states import state_shapes
 from .grid_slices import sliced
+from .grid_texts import with_texts
+from .selecting import places_on
 
 KIND = "grid-reduction"
 
@@ -30,11 +33,12 @@ class GridReduction:
     Attributes:
         axes: {path: values}, float64 or text, in the order of the numbering of points: those that shape the formulas
             (schedule.kind, lora.training) first, then the others as they were given, the last one fastest.
-        results: {name: the reducer's result}.
+        results: {name: the reducer's result}; points in it have the texts of their choices.
         points, seconds, complete: of the run.
         chunks: (first, stop) of the chunks that went into it.
         about: what decides the numbers: grid, reducers, outputs, configuration, version, and a hash of all that.
         states: the reducers' states, from which `results` are read; None of a selection.
+        resumed: those of the points that a run found done, which took none of its time.
     """
 
     axes: Mapping[str, np.ndarray]
@@ -45,6 +49,7 @@ class GridReduction:
     chunks: tuple[int, int]
     about: Mapping[str, Any]
     states: Mapping[str, Any] | None
+    resumed: int = 0
 
     def __getitem__(self, name: str) -> Any:
         if name in self.results:
@@ -55,8 +60,16 @@ class GridReduction:
         raise TinkerNomicsError(f"no result {name!r}; there are {listed(self.results)}")
 
     def __repr__(self) -> str:
-        axes = ", ".join(f"{path}[{len(values)}]" for path, values in self.axes.items())
-        return f"GridReduction({axes}: {self.points:,} points; {listed(self.results)})"
+        selected = self.about.get("selected", {})
+        texts, points = [], 1
+        for path, values in self.axes.items():
+            count = np.size(selected[path]) if path in selected else len(values)
+            points *= count
+            texts.append(f"{path}[{count}]" if np.ndim(selected.get(path, ())) else f"{path} = {selected[path]}")
+        if selected and self.complete and self.points == self.size:
+            return f"GridReduction({', '.join(texts)}: selection of {points:,} points; {listed(self.results)})"
+        whole = "selection of a grid with " if selected else ""
+        return f"GridReduction({', '.join(texts)}: {whole}{self.points:,} points; {listed(self.results)})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,8 +98,13 @@ class GridReduction:
         return numbers | {name: UNITS[name] for name in self.about["outputs"]}
 
     def at(self, number: int) -> dict[str, Any]:
-        """{path: value} of the point with this number."""
-        if not 0 <= int(number) < self.size:
+        """{path: value} of the point with this number.
+
+        Raises:
+            TinkerNomicsError: it is no whole number of a point.
+        """
+        whole = isinstance(number, int | float | np.number) and not isinstance(number, bool) and number % 1 == 0
+        if not whole or not 0 <= number < self.size:
             raise TinkerNomicsError(f"point {shown(number)}: this grid has the points 0 to {self.size - 1:,}")
         place = np.unravel_index(int(number), self.shape)
         return {path: values[index].item() for (path, values), index in zip(self.axes.items(), place)}
@@ -99,27 +117,35 @@ class GridReduction:
         of all points, such as moments, is left out.
 
         Args:
-            choice: {path: value or list of values}. Numbers may be text with a unit and match to nine digits. A single
-                value drops its axis of a table by group, a list keeps it.
+            choice: {path: value or list of values}; "tp", "gpus", "schedule", "training" and "rent" are short for
+                their paths. Numbers may be text with a unit and match to six digits. A single value drops its axis of a
+                table by group, a list keeps it.
 
         Raises:
-            TinkerNomicsError: no such axis, a value that it does not have, or nothing that could be sliced so.
+            TinkerNomicsError: no such axis, a value that it or the selection does not have, or nothing that could be
+                sliced so.
         """
         if not isinstance(choice, Mapping) or not choice:
             raise TinkerNomicsError(f"sel takes a mapping, {{path: value or values}}, not {shown(choice)}")
-        spelled = {str(path).replace("-", "_"): value for path, value in choice.items()}
+        spelled = {long_name(path): value for path, value in choice.items()}
         grouped = {path for table in self.results.values() for path in getattr(table, "by", {})}
         for path in spelled:
             if path not in self.axes and path not in grouped:
-                alike = listed(nearest(path, (*self.axes, *grouped)))
+                alike = listed(nearest(path, dict.fromkeys((*self.axes, *grouped))))
                 raise TinkerNomicsError(f"{path!r} is no axis of this grid; the nearest are {alike}")
-        parts = {name: sliced(self.axes, result, spelled) for name, result in self.results.items()}
+        before = dict(self.about.get("selected", {}))
+        for path in before.keys() & spelled.keys() & self.axes.keys():
+            kept = np.concatenate(places_on(path, self.axes[path], before[path]))
+            places_on(path, self.axes[path][kept], spelled[path])
+        # a table by group has no axis of which one value was selected
+        single = {path for path, value in before.items() if np.ndim(value) == 0}
+        parts = {name: sliced(self.axes, result, spelled, single) for name, result in self.results.items()}
         kept = {name: result for name, result in parts.items() if result is not None}
         if not kept:
             raise TinkerNomicsError(
                 f"no result is by {listed(spelled)}: reduce the grid with Groups or Winners by it, or over these values"
             )
-        return replace(self, results=kept, states=None, about={**self.about, "selected": spelled})
+        return replace(self, results=kept, states=None, about={**self.about, "selected": before | spelled})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, floats and texts: axes, results, units, provenance; choices of points as texts."""
@@ -130,7 +156,7 @@ class GridReduction:
             "complete": self.complete,
             "seconds": self.seconds,
             "axes": {path: values.tolist() for path, values in self.axes.items()},
-            "results": {name: plain(self, result) for name, result in self.results.items()},
+            "results": {name: plain(name, result) for name, result in self.results.items()},
             "units": self.units,
             "chunks": list(self.chunks),
             "about": dict(self.about),
@@ -189,7 +215,7 @@ def reduction_from(
     axes = axes_of(about)
     reducers = reducers_from(about["reducers"]) if reducers is None else reducers
     whole = merged(reducers, states)
-    results = {name: reducer.result(whole[name]) for name, reducer in reducers.items()}
+    results = {name: with_texts(axes, reducer.result(whole[name])) for name, reducer in reducers.items()}
     size, total = about["chunk_size"], math.prod(len(values) for values in axes.values())
     points = min(chunks[1] * size, total) - min(chunks[0] * size, total)
     return GridReduction(axes, results, points, seconds, complete, chunks, about, states)

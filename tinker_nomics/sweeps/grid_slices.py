@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,16 @@ from ..streaming.winners import WinnerTable
 from .selecting import places_on
 
 
-def sliced(axes: Mapping[str, np.ndarray], result: Any, choice: Mapping[str, Any]) -> Any:
-    """A result where axes have some values, or None where it cannot tell."""
+def sliced(
+    axes: Mapping[str, np.ndarray], result: Any, choice: Mapping[str, Any], single: Set[str] = frozenset()
+) -> Any:
+    """A result where axes have some values, or None where it cannot tell; those in `single` have one already."""
     if isinstance(result, PointTable | Front):
         return _points_with(axes, result, choice)
     if isinstance(result, WinnerTable):
-        return _groups_with(result, choice)
+        return _groups_with(result, choice, single)
     if isinstance(result, dict) and result and all(isinstance(table, GroupTable) for table in result.values()):
-        tables = {name: _groups_with(table, choice) for name, table in result.items()}
+        tables = {name: _groups_with(table, choice, single) for name, table in result.items()}
         return None if None in tables.values() else tables
     return None
 
@@ -32,13 +34,13 @@ def _points_with(axes: Mapping[str, np.ndarray], table: Any, choice: Mapping[str
     keep = np.ones(len(table.number), bool)
     for path, value in choice.items():
         places = np.concatenate(places_on(path, axes[path], value))
-        wanted = places if axes[path].dtype.kind in "US" else axes[path][places]
-        keep &= np.isin(table.inputs[path], wanted)
+        keep &= np.isin(table.inputs[path], axes[path][places])
     inputs, outputs = ({name: column[keep] for name, column in part.items()} for part in (table.inputs, table.outputs))
     return table._replace(number=table.number[keep], inputs=inputs, outputs=outputs)
 
 
-def _groups_with(table: Any, choice: Mapping[str, Any]) -> Any:
+def _groups_with(table: Any, choice: Mapping[str, Any], single: Set[str]) -> Any:
+    choice = {path: value for path, value in choice.items() if path in table.by or path not in single}
     if not set(choice) <= set(table.by):
         return None
     by, dropped, places = dict(table.by), [], []

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TinkerNomicsError
 from ..files import atomic_path
 from ..streaming.groups import GroupTable
+from ..streaming.histogram import BinnedCounts
 from ..streaming.pareto import Front
 from ..streaming.top_k import PointTable
 from ..streaming.winners import WinnerTable
@@ -22,18 +24,11 @@ _ABOUT = ("program", "hash", "axes", "reducers", "provenance")
 _LEADING = ("result", "output", "points", "mean", "number")
 
 
-def worded(found: GridReduction, path: str, value: float) -> Any:
-    """A value of an axis as a reducer holds it, as people know it: the text for a choice."""
-    axis = found.axes.get(path)
-    return str(axis[int(value)]) if axis is not None and axis.dtype.kind in "US" and value == value else float(value)
-
-
-def point_rows(found: GridReduction, table: PointTable | Front) -> list[Row]:
+def point_rows(table: PointTable | Front) -> list[Row]:
     """{"number", axis: value, output: value} of each point."""
     return [
         {"number": int(table.number[place])}
-        | {path: worded(found, path, column[place]) for path, column in table.inputs.items()}
-        | {name: float(column[place]) for name, column in table.outputs.items()}
+        | {name: column[place].item() for name, column in {**table.inputs, **table.outputs}.items()}
         for place in range(len(table.number))
     ]
 
@@ -65,7 +60,7 @@ def rows_of(found: GridReduction, name: str) -> list[Row] | None:
     """The rows of one result; None of what is no table of points or groups."""
     result = found.results[name]
     if isinstance(result, PointTable | Front):
-        return point_rows(found, result)
+        return point_rows(result)
     if isinstance(result, WinnerTable):
         return winner_rows(result)
     if isinstance(result, dict) and result and all(isinstance(table, GroupTable) for table in result.values()):
@@ -78,16 +73,28 @@ def _groups(by: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[tuple[int, ...]
         yield place, {path: values[index] for (path, values), index in zip(by.items(), place)}
 
 
-def plain(found: GridReduction, result: Any) -> Any:
-    """A result as lists, floats and texts; points as one mapping each, with the texts of their choices."""
+def plain(name: str, result: Any) -> Any:
+    """A result as lists, floats and texts; points as one mapping each, a histogram as the bins that hold counts.
+
+    Raises:
+        TinkerNomicsError: the result of a reducer of one's own that is no number, text, array, list or mapping.
+    """
     if isinstance(result, Front):
-        return {"points": point_rows(found, result), "dropped": result.dropped, "exact": result.exact}
+        return {"points": point_rows(result), "dropped": result.dropped, "exact": result.exact}
     if isinstance(result, PointTable):
-        return {"points": point_rows(found, result)}
-    return _plain(result)
+        return {"points": point_rows(result)}
+    try:
+        return _plain(result)
+    except TypeError as error:
+        raise TinkerNomicsError(
+            f"result {name!r} cannot be written as text: {error}; let `result` return numbers, texts, arrays, lists or "
+            "mappings of these"
+        ) from None
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, BinnedCounts):
+        return value.to_dict()
     named = getattr(value, "_asdict", None)
     if named is not None:
         value = named()
@@ -95,7 +102,11 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if hasattr(value, "__array__"):
+        return np.asarray(value).tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"it holds a {type(value).__name__}")
 
 
 def write_csv(found: GridReduction, path: str | Path, force: bool = False) -> Path:
@@ -117,7 +128,7 @@ def write_csv(found: GridReduction, path: str | Path, force: bool = False) -> Pa
         file.write(f"# points = {found.points}\n# complete = {json.dumps(found.complete)}\n")
         for name, result in found.results.items():
             if tables[name] is None:
-                file.write(f"# {name} = {json.dumps(plain(found, result))}\n")
+                file.write(f"# {name} = {json.dumps(plain(name, result))}\n")
             if isinstance(result, Front):
                 file.write(f"# {name}.dropped = {result.dropped}\n")
         file.write(",".join(f"{name} [{units[name]}]" if name in units else name for name in names) + "\n")
