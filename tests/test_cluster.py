@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tinker_nomics.cli.json_text import json_text
 from tinker_nomics.cli.main import main
 from tinker_nomics.cost_distribution.processes import Membership, first_node, membership
 from tinker_nomics.errors import TinkerNomicsError
@@ -159,9 +161,75 @@ def test_parts_pictures_and_table_by_command(tmp_path, capsys):
         (["--out", "x.txt"], "ends in .npz"),
         (["--plot", "x.gif"], "a picture ends in"),
         (["--processes", "2"], "missing here: --coordinator"),
+        (["--process-id", "1"], "--process-id 1: it says nothing by itself"),
+        (["--resume"], "--resume: name the file"),
+        (["--samples", "1e16"], "at most 9,007,199,254,740,991"),
         (["--budget", "much"], "is not a number"),
     ],
 )
 def test_bad_flags_are_named(flags, words, capsys):
     assert main([*COMMAND, *flags]) == 2
     assert words in capsys.readouterr().err
+
+
+COUNTS = "import sys; from tinker_nomics.cost_distribution.processes import Membership, join; "
+COUNTS += "join(Membership(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])), True)"
+
+
+def test_processes_that_disagree_how_many_they_are_are_refused():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    running = [
+        subprocess.Popen([sys.executable, "-c", COUNTS, address, rank, count], stderr=subprocess.PIPE, text=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"})
+        for rank, count in (("0", "2"), ("1", "3"))
+    ]  # fmt: skip
+    for process in running:
+        _, text = process.communicate(timeout=120)
+        assert process.returncode and "process 0 by --processes 2, process 1 by --processes 3" in text, text
+
+
+def test_a_budget_given_to_merge(tmp_path, capsys):
+    assert main([*COMMAND, "--out", str(tmp_path / "a.npz")]) == 0
+    assert main(["merge", str(tmp_path / "a.npz"), "--budget", "300 USD"]) == 0
+    out = capsys.readouterr().out
+    assert "P(tinker.total > 300) = " in out and "P(tinker.total > 200) = " in out
+
+
+def test_json_has_no_nan(capsys):
+    assert main([*COMMAND, "--samples", "64", "--replicates", "1", "--json"]) == 0
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    told = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert told["outputs"]["tinker.total"]["mean_error"] is None
+    assert json_text({"a": [math.inf, 1.5, (math.nan,)]}, 0).split() == [
+        "{",
+        '"a":',
+        "[",
+        "null,",
+        "1.5,",
+        "[",
+        "null",
+        "]",
+        "]",
+        "}",
+    ]
+
+
+def test_ctrl_c_before_the_command_has_begun(monkeypatch, capsys):
+    def stopped(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tinker_nomics.cli.main.import_module", stopped)
+    assert main(COMMAND) == 130 and capsys.readouterr().err == "tinker-nomics: stopped\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_under_standard_output_is_named():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "tinker_nomics", "catalog", "chips"], stdout=full, text=True,
+                              stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert done.returncode == 2 and "standard output cannot be written to: No space left" in done.stderr

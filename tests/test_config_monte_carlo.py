@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,3 +206,37 @@ def test_integers_are_sampled_as_integers():
     result = sample(uncertain={"workload.rollouts_per_prompt": tn.Uniform(14, 18)}, samples=2**12)
     inputs, _ = result.rows
     assert set(inputs["workload.rollouts_per_prompt"]) == {14.0, 15.0, 16.0, 17.0, 18.0}
+
+
+def test_a_part_says_that_it_is_one(parts, result, tmp_path):
+    part = CostDistribution.from_npz(parts / "part1.npz")
+    words = "part: chunks 2:5 of 0:8"
+    assert (
+        part.which_part == part.to_dict()["part"] == words
+        and words in part.table()
+        and words in part.title("tinker.total")
+    )
+    assert f"# {words}\n" in part.to_csv(tmp_path / "part.csv").read_text()
+    begun = CostDistribution.from_npz(parts / "part0.npz")  # two chunks, of one replicate of four
+    assert f"{begun.samples:,} samples in {begun.begun} replicate" in begun.table() and begun.begun < REPLICATES
+    assert "nan" not in begun.table()
+    assert result.which_part is None and "part" not in result.table() and result.begun == REPLICATES
+    early = replace(part, complete=False)
+    assert early.which_part == "part: stopped early after 3 chunks; the whole run has 8"
+
+
+def test_a_budget_asked_afterwards_is_answered_by_the_histogram(result):
+    asked = result.with_budget(90)
+    assert asked.budget == 90.0 and result.budget == 80.0 and asked.about == result.about
+    exact = sample(budget=90.0)
+    for side in ("tinker.total", "self_hosted.total"):
+        name = f"{side} > 90"
+        assert asked.events[name][0] == pytest.approx(exact.events[name][0], abs=2e-3) and name not in result.events
+    assert result.with_budget(80.0).events == result.events  # counted by the run: exact
+    with pytest.raises(TinkerNomicsError, match="a number of USD"):
+        result.with_budget(math.nan)
+
+
+def test_more_replicates_than_memory_are_refused_before_anything_is_allocated():
+    with pytest.raises(TinkerNomicsError, match=r"replicates = 1,000,000: .* takes [\d,.]+ GB, and this machine has"):
+        sample(replicates=1_000_000)

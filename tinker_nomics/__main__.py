@@ -1,5 +1,9 @@
 """`python -m tinker_nomics` is the command line."""
 
-from .cli.main import main
+try:
+    from .cli.main import main
 
-raise SystemExit(main())
+    status = main()
+except KeyboardInterrupt:  # before the command line could say so itself
+    status = 130
+raise SystemExit(status)

@@ -77,10 +77,13 @@ def test_killed_and_interrupted_runs_end_with_the_same_integers(tmp_path, truth)
         assert kept.next > done or kept.complete
         done, kills = kept.next, kills + (process.returncode == -signal.SIGKILL)
         assert len(list(tmp_path.glob(".run.*"))) <= kills  # a killed write leaves a temporary file, nothing else does
+    (tmp_path / ".run.0a_b1c2d.npz").write_bytes(b"half")  # as such a one does
+    os.utime(tmp_path / ".run.0a_b1c2d.npz", (0, 0))
     text, _ = _start(path).communicate(timeout=120)
     assert "True" in text, text
     last = read_states(path)
     assert last.complete and kills >= 1
+    assert not list(tmp_path.glob(".run.*"))  # the last write removes them
     _same_integers(last.states(LIKE), truth)
 
 
@@ -88,7 +91,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_kept(tmp_path):
     path = tmp_path / "run.npz"
     process = _start(path, largest_file=20_000)
     text, _ = process.communicate(timeout=120)
-    assert process.returncode == 2 and "cannot be written" in text and "--resume" in text, text
+    assert process.returncode == 2 and "cannot be written" in text and "start again: nothing" in text, text
     assert not list(tmp_path.iterdir())  # neither a half-written file nor a temporary one
 
 
@@ -192,3 +195,37 @@ def test_a_file_of_another_kind_says_what_it_holds(whole, tmp_path):
     )
     with pytest.raises(StateFileError, match="holds a reduced sweep, which this run cannot go on from"):
         ProgressFile(path, {"kind": "monte-carlo"}, LIKE, resume=True).begin(range(8))
+
+
+def test_of_two_runs_into_one_file_the_second_to_write_is_refused(whole, tmp_path):
+    """Whether the file was there before, and both may replace it, or not."""
+    states = read_states(whole).states(LIKE)
+    for name, there in (("new.npz", False), ("old.npz", True)):
+        path = tmp_path / name
+        if there:
+            write_states(path, states, {"seed": 9}, (0, 8, 8), 1.0)
+        one, two = (ProgressFile(path, {"seed": seed}, LIKE, force=there, every=0.0) for seed in (1, 2))
+        for store in (one, two):
+            assert store.begin(range(8)) is None
+        one.keep(lambda: states, 4, False)
+        for last in (False, True):
+            with pytest.raises(OutputExistsError, match="another run"):
+                two.keep(lambda: states, 8, last)
+        one.keep(lambda: states, 8, True)
+        assert read_states(path).about == {"seed": 1} and read_states(path).complete
+    resumed, other = (ProgressFile(path, {"seed": 1}, LIKE, resume=True) for _ in range(2))
+    for store in (resumed, other):
+        store.begin(range(8))
+    resumed.keep(lambda: states, 8, True)
+    with pytest.raises(OutputExistsError, match="another run"):
+        other.keep(lambda: states, 8, True)
+
+
+def test_what_is_no_file_of_states_is_told_without_advice_on_pickles(tmp_path):
+    (tmp_path / "a.npz").write_text("output,unit")
+    with pytest.raises(StateFileError, match="not a part or result") as caught:
+        read_states(tmp_path / "a.npz")
+    assert "pickle" not in str(caught.value)
+    np.savez(tmp_path / "points.npz", about=np.array("{}"))
+    with pytest.raises(StateFileError, match="holds every point of a sweep"):
+        read_states(tmp_path / "points.npz")

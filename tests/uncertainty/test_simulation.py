@@ -231,3 +231,13 @@ def test_a_chance_is_never_printed_as_certain():
     assert probability_in_words(1.0, 0.0) == "> 0.9999" and probability_in_words(0.0, 0.0) == "< 0.0001"
     assert probability_in_words(1.0, 0.0, percent=True) == "> 99.99 %"
     assert probability_in_words(0.5, float("nan")) == "= 0.5000"
+    # of n samples none says no more than 3 / n, and no error is finer than 1 / n
+    assert probability_in_words(1.0, 0.0, samples=16) == "> 0.8125"
+    assert (
+        probability_in_words(0.0, 0.0, samples=16) == "< 0.1875"
+        and probability_in_words(0.0, 0.0, samples=2) == "< 1.0000"
+    )
+    assert probability_in_words(0.0, 0.0, samples=10**6) == "< 0.0001"
+    assert probability_in_words(1 / 40_000, 0.0, samples=40_000) == "< 0.0001"
+    assert probability_in_words(4 / 100_000, 0.0, samples=100_000) == "< 0.0001"
+    assert probability_in_words(0.5, 0.0, samples=32) == "= 0.5000 +- <0.0312"

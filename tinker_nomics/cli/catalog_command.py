@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from typing import TYPE_CHECKING
+
+from .json_text import json_text
 
 if TYPE_CHECKING:
     from ..catalog.listing import Listing
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = listing(args.kind, args.text, args.date)
     if args.json:
-        print(json.dumps([dict(zip(found.header, row, strict=True)) for row in found.rows], indent=1))
+        print(json_text([dict(zip(found.header, row, strict=True)) for row in found.rows], indent=1))
         return 0
     header, rows, notes = _noted(found)
     print(table(rows, header, found.align))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from .decode_arguments import (
     title_of,
 )
 from .decode_machines import RentedChip, machines_of, rented_chips
+from .json_text import json_text
 
 if TYPE_CHECKING:
     from ..decode.pricing import DecodeCost
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         points = [price_point(step, machine, args.precision) for machine in machines]
         priced.append(Priced(title_of(header, args.file), header, deployment, step, points))
     if args.json:
-        print(json.dumps(as_document(priced, chips, args.stages), indent=2, allow_nan=False))
+        print(json_text(as_document(priced, chips, args.stages)))
     else:
         for one in priced:
             print(screen(one, chips, args.stages))

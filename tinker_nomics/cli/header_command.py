@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from .decode_arguments import (
@@ -17,6 +16,7 @@ from .decode_arguments import (
     title_of,
 )
 from .decode_figures import bytes_text, count_text, si, tokens_text
+from .json_text import json_text
 from .text_table import table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     steps, refusal, notes = steps_of(header, deployments)
     if args.json:
         told = as_document(args.file, header, weight_bytes, deployments, steps, refusal or unknown, notes)
-        print(json.dumps(told, indent=2, allow_nan=False))
+        print(json_text(told))
     else:
         print(screen(args.file, header, weight_bytes, unknown, deployments, steps, refusal, notes))
     return 0 if steps else 1

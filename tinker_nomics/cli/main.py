@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -80,9 +81,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # what is written to is full
-        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {_told(error)}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+    except KeyboardInterrupt:
+        return _stopped()
+
+
+def _stopped() -> int:
+    print(f"{PROGRAM}: stopped", file=sys.stderr)
+    return 130
+
+
+def _told(error: OSError) -> str:
+    """What cannot be done, of which file; files that are written name themselves, and standard output does not."""
+    if error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT):
+        return f"standard output cannot be written to: {error.strerror}"
+    return str(error)
 
 
 def _main(arguments: Sequence[str]) -> int:
@@ -133,9 +150,7 @@ def _run(name: str, arguments: Sequence[str]) -> int:
         print(f"{PROGRAM}: error: {printable(str(error), keep=_LINES)}", file=sys.stderr)
         return 2
     except OSError as error:  # of a file that is written, or of the machine
-        told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        print(f"{PROGRAM}: error: {printable(told, keep=_LINES)}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {printable(_told(error), keep=_LINES)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{PROGRAM}: stopped", file=sys.stderr)
-        return 130
+        return _stopped()

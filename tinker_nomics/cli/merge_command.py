@@ -6,7 +6,7 @@ import argparse
 
 from .monte_carlo_command import add_result_arguments, check_files, show
 
-_OF_SAMPLES = ("histogram",)  # flags that only a Monte Carlo run answers to
+_OF_SAMPLES = ("histogram", "budget")  # flags that only a Monte Carlo run answers to
 _OF_GRIDS = ("map",)
 
 
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge, print, write; budget, groups and conditions are those of the parts."""
+    """Merge, print, write; groups and conditions are those of the parts, and the budget too where none is given here."""
     from ..errors import TinkerNomicsError
+    from ..quantities import parse_quantity
 
-    if args.budget is not None:
-        raise TinkerNomicsError("--budget: give it to the runs of the parts, which count what exceeds it")
+    budget = None if args.budget is None else parse_quantity(args.budget, "USD")
     check_files(args)
     from ..streaming.part_files import kind_of
     from ..sweeps.grid_result import KIND, merge_grid_parts
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         from ..cost_distribution.parts import merge_parts
 
         result = merge_parts(args.parts)
-        show(args, result)
+        show(args, result if budget is None else result.with_budget(budget))
     if args.out is not None:
         result.to_npz(args.out, args.force)
         if not args.json:

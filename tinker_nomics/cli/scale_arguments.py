@@ -46,7 +46,13 @@ def add_scale_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def place_of(args: argparse.Namespace) -> Membership | None:
-    """Which process of how many this is, by flags or environment; None where it is alone."""
+    """Which process of how many this is, by flags or environment; None where it is alone.
+
+    Raises:
+        TinkerNomicsError: flags that say nothing without others.
+    """
+    if args.resume and args.out is None:
+        raise TinkerNomicsError("--resume: name the file to go on from too, --out FILE.npz")
     from ..cost_distribution.processes import membership
 
     # parts are separate runs, whatever starts them
@@ -89,14 +95,15 @@ def shared(args: argparse.Namespace, place: Membership | None) -> Iterator[None]
 
 @contextmanager
 def standard_output_aside(aside: bool) -> Iterator[None]:
-    """Where `aside`, what libraries print on standard output goes to standard error: gloo tells there of each
-    connection, in the middle of what may be JSON."""
+    """Where `aside`, what libraries print on standard output is dropped: gloo tells there of each connection, in the
+    middle of what may be JSON."""
     if not aside:
         yield
         return
     sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
     try:
         yield
     finally:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from .config_arguments import add_config_arguments, config_from
+from .json_text import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     for path, draw in drawn:  # before anything is printed: who reads the first lines only still gets the pictures
         save(draw(output), path, args.force)
-    print(json.dumps(report.to_dict(), indent=2) if args.json else report.table(args.output))
+    print(json_text(report.to_dict()) if args.json else report.table(args.output))
     for path, _ in drawn if not args.json else ():
         print(f"\nwrote {path}")
     return 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from .config_arguments import add_config_arguments, config_from
+from .json_text import json_text
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
 
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         save(sobol_figure(indices, output=output, title=title), args.plot, args.force)
     if args.json:
         run_of = dict(config.provenance.choices) | {"assumptions": config.assumptions.edition}
-        print(json.dumps(indices.to_dict() | {"choices": run_of}, indent=2))
+        print(json_text(indices.to_dict() | {"choices": run_of}))
     else:
         print(f"{standing(config)}\n\n{indices.table()}")
     if args.plot is not None and not args.json:

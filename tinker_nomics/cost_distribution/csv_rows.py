@@ -21,8 +21,13 @@ def write_csv(result: CostDistribution, path: str | Path, force: bool = False) -
     Raises:
         OutputExistsError: the file exists and `force` is not set.
     """
-    lines = [f"# {name} = {json.dumps(result.about[name])}" for name in _PROVENANCE]
+    about = {**result.about, "budget": result.budget}
+    lines = [f"# {name} = {json.dumps(about[name])}" for name in _PROVENANCE]
     lines += [f"# samples = {result.samples}", f"# complete = {json.dumps(result.complete)}"]
+    lines.append(f"# chunks = {json.dumps(list(result.chunks))}")
+    lines.append(f"# total_chunks = {result.total_chunks}")
+    if result.which_part is not None:
+        lines.append(f"# {result.which_part}")
     quantiles = [f"P{100 * p:g}" for p in TABLE_QUANTILES]
     names = ["output", "unit", "mean", "mean_error", "std", "minimum", "maximum", *quantiles]
     lines.append(",".join([*names, *(f"{name}_error" for name in quantiles), "nonfinite"]))

@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
 
+import numpy as np
+
 from ..errors import TinkerNomicsError
 
 _PORT, _PORTS = 61000, 4096
@@ -45,10 +47,16 @@ def membership(
     found = os.environ if environment is None else environment
     # a batch script or a shell of salloc has the job's number of tasks too, but is one process: only steps have nodes
     slurm = {} if "SLURM_STEP_NODELIST" not in found or _first(None, *_tasks(found)) in (None, 1) else found
+    if process_id is not None and coordinator is None and processes is None and "JAX_COORDINATOR_ADDRESS" not in found:
+        alone = not slurm and _first(None, (found, "JAX_NUM_PROCESSES")) is None
+        if alone:
+            raise TinkerNomicsError(
+                f"--process-id {process_id}: it says nothing by itself; give --coordinator HOST:PORT and --processes N too"
+            )
     coordinator = coordinator or found.get("JAX_COORDINATOR_ADDRESS") or _slurm_coordinator(slurm)
     process_id = _first(process_id, (found, "JAX_PROCESS_ID"), (found, "JOB_COMPLETION_INDEX"), (slurm, "SLURM_PROCID"))
     processes = _first(processes, (found, "JAX_NUM_PROCESSES"), *_tasks(slurm))
-    if coordinator is None and (processes is None or processes == 1):
+    if coordinator is None and (processes is None or (processes == 1 and process_id in (None, 0))):
         return None
     if coordinator is None or process_id is None or processes is None:
         known = {"--coordinator": coordinator, "--process-id": process_id, "--processes": processes}
@@ -114,16 +122,32 @@ def join(place: Membership, tell: bool = True, patience: float = PATIENCE) -> No
     try:
         # longer than anybody is waited for, since JAX ends a process whose time is up with a stack trace
         jax.distributed.initialize(
-            place.coordinator, place.processes, place.process_id, initialization_timeout=int(2 * patience + 60)
+            place.coordinator,
+            place.processes,
+            place.process_id,
+            initialization_timeout=int(2 * patience + 60),
+            cluster_detection_method="deactivate",  # all is known; JAX would warn of clusters that it cannot ask
         )
         # the first exchange sets up the connections, for which every process has to come within half a minute
-        multihost_utils.sync_global_devices("tinker_nomics: all are here")
+        counts = multihost_utils.process_allgather(np.array(place.processes, np.int32))
     except (RuntimeError, ValueError) as error:
         raise TinkerNomicsError(
             f"process {place.process_id} of {place.processes} cannot join at {place.coordinator}: {error}"
         ) from error
     finally:
         here.set()
+    _refuse_other_counts(place, np.ravel(counts).tolist())
+
+
+def _refuse_other_counts(place: Membership, counts: list[int]) -> None:
+    """Refuse processes that were told different numbers of processes: some would do what others do too, or nobody."""
+    other = [index for index, count in enumerate(counts) if count != counts[0]]
+    if other:
+        told = ", ".join(f"process {index} by --processes {counts[index]}" for index in (0, *other))
+        raise TinkerNomicsError(
+            f"process {place.process_id}: the processes of this run disagree how many they are: {told}; start all of them "
+            "with the same number"
+        )
 
 
 def _watch(place: Membership, here: threading.Event, tell: bool, patience: float) -> None:

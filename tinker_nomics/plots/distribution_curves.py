@@ -28,7 +28,7 @@ def _names(result: MonteCarlo, outputs: str | tuple[str, ...] | list[str] | None
 
 def _footnote(result: MonteCarlo) -> str:
     early = "" if result.complete else ", stopped early"
-    return f"{result.samples:,} samples in {result.replicates} scrambles, seed {result.seed}{early}"
+    return f"{result.samples:,} samples in {result.begun} scrambles, seed {result.seed}{early}"
 
 
 def exceedance_figure(
@@ -63,7 +63,8 @@ def exceedance_figure(
         ends.append((part.quantile(0.0005), part.quantile(0.998)))
         if budget is not None:
             chance, error = result.probability(f"{output} > {budget}"), result.probability_error(f"{output} > {budget}")
-            text = f"P({output or 'output'} > {number(budget)}) {probability_in_words(chance, error, percent=True)}"
+            words = probability_in_words(chance, error, percent=True, samples=part.count)
+            text = f"P({output or 'output'} > {number(budget)}) {words}"
             axis.plot([budget], [chance], marker="o", color=line.get_color(), zorder=4)
             chances.append((chance, text, line.get_color()))
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)

@@ -109,8 +109,8 @@ def _refuse_gaps(heads: Sequence[StateFile], total: int) -> None:
     if reached < total:
         missing.append(f"{reached}:{total}")
     if missing:
-        more = f" and {len(missing) - _SHOWN} more ranges" if len(missing) > _SHOWN else ""
+        flags = [f"--chunks {chunks}" for chunks in missing]
         raise StateFileError(
-            f"parts are missing: no file holds the chunks {', '.join(missing[:_SHOWN])}{more} of 0:{total}; compute "
-            f"them with --chunks {missing[0]}"
+            f"parts are missing: no file holds the chunks {', '.join(missing)} of 0:{total}; compute them with "
+            f"{', '.join(flags[:-1]) + ' and ' if len(flags) > 1 else ''}{flags[-1]}{', each by itself' * (len(flags) > 1)}"
         )

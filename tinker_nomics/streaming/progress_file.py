@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import OutputExistsError, refuse_existing
+from ..files import OutputExistsError, refuse_existing, remove_abandoned, version_of
 from .state_files import StateFileError, differences, read_states, write_states
 
 _SHARE = re.compile(r"\.\d+-of-(\d+)$")
@@ -40,7 +40,7 @@ class ProgressFile:
     """Manifest and partial states in one file, replaced whole every few seconds: the `store` of `streaming.run`.
 
     At any moment the file on the disk is whole, so a kill, a power cut or a full disk costs what was done since the
-    last write. The last write holds the finished part.
+    last write. The last write holds the finished part. A file that another run has put there meanwhile is not replaced.
 
     Args:
         path: the file. Of several processes each has its own: PATH.2-of-4.npz.
@@ -62,9 +62,10 @@ class ProgressFile:
     ):
         self.path, self.about, self.like, self.resume = Path(path), dict(about), like, resume
         self.force, self.every = force, every
-        self.chunks, self._before = range(0), 0.0
+        self.chunks, self._before, self._kept = range(0), 0.0, False
         self._started = self._written = time.monotonic()
         self._cost = 0.0
+        self.began, self._seen = time.time(), version_of(self.path)
         if not (resume and self.path.exists()):
             refuse_existing(self.path, force)
 
@@ -82,6 +83,7 @@ class ProgressFile:
             if self.resume:
                 _refuse_other_shares(self.path)
             return None
+        self._seen = version_of(self.path)
         kept = read_states(self.path)
         if kept.about.get("kind") != self.about.get("kind"):
             raise StateFileError(f"{self.path} holds {kept.kind}, which this run cannot go on from; name another file")
@@ -94,15 +96,37 @@ class ProgressFile:
             raise StateFileError(
                 f"{self.path} is for the chunks {kept.first}:{kept.stop} and this run for {chunks.start}:{chunks.stop}"
             )
-        self._before = kept.seconds
+        self._before, self._kept = kept.seconds, True
         return kept.states(self.like), kept.next
 
     def keep(self, fetch: Callable[[], dict[str, Any]], number: int, last: bool) -> None:
-        """Write the states, when it is time for it or nothing follows."""
+        """Write the states, when it is time for it or nothing follows.
+
+        Raises:
+            OutputExistsError: another run has written the file since this one last did.
+            StateFileError: the disk is full, or cannot be written to.
+        """
         now = time.monotonic()
         if not last and now - self._written < max(self.every, 20 * self._cost):
             return
         ends = (self.chunks.start, number, self.chunks.stop)
-        write_states(self.path, fetch(), self.about, ends, round(self._before + now - self._started, 3), force=True)
+        if self._seen is None and self.path.exists():
+            raise OutputExistsError(
+                f"{self.path} came to exist while this run computed: another run writes it, and it is left as it is; give "
+                "each run a file of its own"
+            )
+        seconds = round(self._before + now - self._started, 3)
+        try:
+            write_states(self.path, fetch(), self.about, ends, seconds, only=self._seen)
+        except StateFileError as error:
+            kept = (
+                "go on with --resume: what was written there before is whole"
+                if self._kept
+                else "start again: nothing of this run was written yet"
+            )
+            raise StateFileError(f"{error}, then {kept}") from error
+        self._seen, self._kept = version_of(self.path), True
+        if last:
+            remove_abandoned(self.path, self.began)
         self._written = time.monotonic()
         self._cost = self._written - now

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from ..errors import TinkerNomicsError
-from ..files import atomic_path
+from ..files import Version, atomic_path
 
 FORMAT = "tinker_nomics states 1"
 _LONG = 60  # letters of a value that a message shows
@@ -80,14 +80,16 @@ def write_states(
     chunks: tuple[int, int, int],
     seconds: float,
     force: bool = False,
+    only: Version | None = None,
 ) -> Path:
     """Write states with their description, under a temporary name that becomes `path` once all bytes are on the disk.
 
     Args:
         chunks: (first, next, stop), as in `StateFile`.
+        force, only: as in `files.atomic_path`.
 
     Raises:
-        OutputExistsError: `path` exists and `force` is not set.
+        OutputExistsError: `path` exists and `force` is not set, or is another version than `only`.
         StateFileError: the disk is full, or cannot be written to; what lay at `path` is untouched.
     """
     arrays: dict[str, np.ndarray] = {}
@@ -113,15 +115,13 @@ def write_states(
     }
     text = json.dumps(head, sort_keys=True)
     try:
-        with atomic_path(path, force) as temporary, temporary.open("wb") as file:
+        with atomic_path(path, force, only) as temporary, temporary.open("wb") as file:
             np.savez(file, head=np.array(text), sum=np.array(_sum_of(text, arrays)), **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise StateFileError(
-            f"{path} cannot be written ({error.strerror or error}); make room or name another place, then go on with "
-            "--resume: what was written there before is whole"
-        ) from error
+        cause = error.strerror or getattr(error.__cause__, "strerror", None) or error.__cause__ or error
+        raise StateFileError(f"{path} cannot be written ({cause}); make room or name another place") from error
     return Path(path)
 
 
@@ -145,12 +145,23 @@ def read_states(path: str | Path) -> StateFile:
         data = path.read_bytes()
     except FileNotFoundError:
         raise StateFileError(f"there is no file {path}") from None
+    if not data.startswith(b"PK"):  # NumPy would speak of pickles
+        raise StateFileError(
+            f"{path} is not a part or result of this program, or it is truncated or damaged; name a file that --out wrote"
+        )
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+        if "about" in arrays and "head" not in arrays:
+            raise StateFileError(
+                f"{path} holds every point of a sweep, which is whole already and has nothing to merge; read it with "
+                "tinker_nomics.Sweep.from_npz, or reduce the sweep by --top, --pareto, --by or --winners"
+            )
         text, told = str(arrays.pop("head")), str(arrays.pop("sum"))
         damaged = _sum_of(text, arrays) != told
         head = json.loads(text)
+    except StateFileError:
+        raise
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, OSError, NotImplementedError) as error:
         raise StateFileError(
             f"{path} is not a part or result of this program, or it is truncated or damaged ({error}); compute it anew"

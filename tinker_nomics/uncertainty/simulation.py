@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from ..streaming.counts import parse_event
 from ..streaming.devices import Devices
 from ..streaming.engine import Run, run
 from ..streaming.histogram import BinnedCounts
+from ..streaming.host_memory import available_bytes
 from ..streaming.reducer import Reducer
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
@@ -82,6 +84,11 @@ class MonteCarlo:
     @property
     def maximum(self) -> Any:
         return bare({name: part.greatest for name, part in self.parts.items()})
+
+    @property
+    def begun(self) -> int:
+        """Replicates that have samples: fewer than `replicates` in a part of a run or one stopped early."""
+        return max((len(part.replicates) for part in self.parts.values()), default=0)
 
     def part(self, output: str = SCALAR) -> OutputSample:
         """All that was kept of one output."""
@@ -171,15 +178,16 @@ class MonteCarlo:
         rows = []
         for name, part in self.parts.items():
             quantiles = [number(part.quantile(p)) for p in TABLE_QUANTILES]
-            rows.append([self._label(name), number(part.mean), number(part.mean_error), number(part.std), *quantiles])
+            rows.append([self._label(name), number(part.mean), _or_none(part.mean_error), number(part.std), *quantiles])
         text = columns(header, rows)
         for event, (p, error) in self.events.items():
-            text += f"\nP({event}) {probability_in_words(p, error)}"
+            text += f"\nP({event}) {probability_in_words(p, error, samples=self.samples)}"
         for name, part in self.parts.items():
             if part.nonfinite:
                 text += f"\n{name or 'value'}: {part.nonfinite:,} of {self.samples:,} values were not finite; left out"
         early = "" if self.complete else ", stopped early"
-        return f"{text}\n{self.samples:,} samples in {self.replicates} replicates, seed {self.seed}{early}"
+        replicates = f"{self.begun} replicate{'' if self.begun == 1 else 's'}"
+        return f"{text}\n{self.samples:,} samples in {replicates}, seed {self.seed}{early}"
 
 
 def monte_carlo(
@@ -243,6 +251,10 @@ def monte_carlo(
     return planned.result(run(planned.points, planned.pipeline, planned.reducers, progress=progress, mesh=mesh))
 
 
+def _or_none(error: float) -> str:
+    return "-" if error != error else number(error)
+
+
 class Plan(NamedTuple):
     """A Monte Carlo run that is checked and not yet done: what `streaming.run` takes, and how to read its states."""
 
@@ -283,6 +295,20 @@ def plan(
     """What `monte_carlo` does before it runs; the same arguments, and the octaves of the histograms."""
     study = prepare(f, distributions, base, outputs=outputs, correlations=correlations, integers=integers)
     m, replicates, seed = log2_per_replicate(samples, replicates, 1, seed)
+    kept = sample_reducers(names_of(events), rows, replicates, octaves)
+    _refuse_too_large(kept, study, replicates)
     points = SobolPoints(study.dimensions, m, replicates, seed, min(_LOG2_CHUNK, m))
     pipeline = Pipeline((study.sampler, Evaluate(study.model)), keep=True)
-    return Plan(study, points, pipeline, sample_reducers(names_of(events), rows, replicates, octaves), int(seed))
+    return Plan(study, points, pipeline, kept, int(seed))
+
+
+def _refuse_too_large(reducers: dict[str, Reducer], study: Study, replicates: int) -> None:
+    """Refuse more replicates than this machine has memory for: each has a histogram of each output."""
+    each = state_shapes(reducers, study.outputs, study.sampler.names, 1, 1)
+    needed = replicates * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree_util.tree_leaves(each))
+    there = available_bytes()
+    if there is not None and needed > there:
+        raise UncertaintyError(
+            f"replicates = {replicates:,}: what is kept of that many takes {needed / 1e9:,.1f} GB, and this machine has "
+            f"{there / 1e9:,.1f} GB free; take fewer (16 is usual: more samples need no more replicates)"
+        )

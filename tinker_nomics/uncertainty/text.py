@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -29,21 +30,27 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def probability_in_words(share: float, error: float, percent: bool = False) -> str:
-    """ "= 0.1631 +- 0.0002" or "= 16.31 % ± 0.02 %"; "> 0.9999" and "< 0.0001" where it is 1 or 0 to four digits."""
+def probability_in_words(share: float, error: float, percent: bool = False, samples: float = math.inf) -> str:
+    """ "= 0.1631 +- 0.0002" or "= 16.31 % ± 0.02 %"; "> 0.9999" and "< 0.0001" where it is 1 or 0 to four digits.
+
+    Of few samples no more is said than they tell: k of n below the last digit bound the share by (k + 3 + 2 sqrt(k)) / n,
+    the rule of three where k = 0 and a little above the exact 95 % bound otherwise, and no error is told below 1 / n.
+    """
     scale, digits, unit, sign = (100, 2, " %", "±") if percent else (1, 4, "", "+-")
 
     def written(value: float) -> str:
         return f"{scale * value:.{digits}f}{unit}"
 
     least = 1e-4
-    if share > 1 - least / 2:
-        return f"> {written(1 - least)}"
-    if share < least / 2:
-        return f"< {written(least)}"
+    few = min(share, 1 - share)
+    if few < least / 2:
+        hits = 0.0 if few == 0 else few * samples
+        bound = min(1.0, max(least, (hits + 3 + 2 * math.sqrt(hits)) / samples)) if few * samples < math.inf else least
+        return f"< {written(bound)}" if share < 0.5 else f"> {written(1 - bound)}"
     if error != error:
         return f"= {written(share)}"
-    return f"= {written(share)} {sign} " + (written(error) if error >= least / 2 else f"<{written(least)}")
+    finest = max(least, 1 / samples)
+    return f"= {written(share)} {sign} " + (written(error) if error >= finest / 2 else f"<{written(finest)}")
 
 
 def estimate(value: float, half: float, digits: int = 3) -> str:
