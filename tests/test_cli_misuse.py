@@ -73,7 +73,8 @@ def test_another_chip_than_the_files_is_priced_as_itself(capsys, tmp_path):
         (["--uncertain", "cluster.mfu=normal(0.1,0.3)"], "gives values from"),
         (["--uncertain", "cluster.mfu=uniform(0.1,0.3)", "--uncertain", "cluster.mfu=uniform(0.1,0.2)"], "given twice"),
         (["--uncertain", "cluster.mfu=normal(0.1,0.3,0.05)"], "normal takes"),
-        (["--samples", "1e30"], "a whole number is expected"),
+        (["--samples", "1e30"], "at most 9,007,199,254,740,991"),
+        (["--samples", "1M"], "1000000 or 1e6, not 1M"),
     ],
 )
 def test_uncertain_inputs_out_of_bounds_or_given_twice(capsys, arguments, words):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
+from .json_text import json_text
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             "choices": dict(config.provenance.choices) | {"assumptions": config.assumptions.edition},
             "notes": list(priced.notes),
         }
-        print(json.dumps(document, indent=2))
+        print(json_text(document))
         return 0
     from .estimate_text import screen
 
@@ -67,7 +67,7 @@ def _explain(args: argparse.Namespace, config: Config) -> int:
     from ..explanations.explaining import explain
 
     explanation: Explanation = explain(config)
-    print(json.dumps(explanation.to_dict(), indent=2) if args.json else explanation.table())
+    print(json_text(explanation.to_dict()) if args.json else explanation.table())
     if args.plot is not None:
         from ..plots.style import save
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
 from .config_arguments import add_config_arguments, config_from
+from .json_text import json_text
 from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
 
@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_arguments(parser)
     group = parser.add_argument_group("sample")
     add_uncertain_arguments(group)
-    group.add_argument("--samples", default="2e6", metavar="N", help="samples in all (default 2e6)")
+    group.add_argument(
+        "--samples", default="2e6", metavar="N", help="samples in all, rounded up to replicates x 2^m (default 2e6)"
+    )
     group.add_argument("--replicates", default="16", metavar="R", help="independent scrambles, for errors (default 16)")
     group.add_argument("--lengths", metavar="FILE.csv", help="mean completion tokens per step, for the growth factor")
     group.add_argument("--fan", metavar="FILE", help="draw the bill over the steps there, as bands of quantiles")
@@ -63,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         result = _sampled(args, config, samples, seed, replicates, budget)
     if place is None or place.process_id == 0:
         show(args, result)
+        _tell_rounding(args, result, samples)
         if args.fan is not None:
             _draw_fan(args, config, seed, budget)
         _tell(args, result, 1 if place is None else place.processes)
@@ -135,7 +138,7 @@ def check_files(args: argparse.Namespace) -> None:
 def show(args: argparse.Namespace, result: CostDistribution) -> None:
     """Print the distribution and write its pictures and table."""
     if args.json:
-        print(json.dumps(result.to_dict(), indent=2))
+        print(json_text(result.to_dict()))
     else:
         print(result.table())
     if args.plot is not None or args.histogram is not None:
@@ -158,6 +161,14 @@ def show(args: argparse.Namespace, result: CostDistribution) -> None:
                 print(f"wrote {path}")
 
 
+def _tell_rounding(args: argparse.Namespace, result: CostDistribution, asked: int) -> None:
+    """That more samples make up the run than were asked for."""
+    whole, replicates = result.about["replicates"] << result.about["log2_points"], result.about["replicates"]
+    if not args.json and whole != asked:
+        power = result.about["log2_points"]
+        print(f"{asked:,} samples were asked for; rounded up to {replicates} x 2^{power} = {whole:,}")
+
+
 def _rate(per_second: float) -> str:
     """Samples per second with the prefix that leaves one to three digits before the point: "15.6 k/s"."""
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -173,7 +184,9 @@ def _tell(args: argparse.Namespace, result: CostDistribution, processes: int) ->
     first, stop = result.chunks
     shared = f" on {processes} processes" if processes > 1 else ""
     text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {_rate(result.samples / result.seconds)}"
-    if (first, stop) != (0, result.total_chunks):
+    if processes > 1 and not result.complete:
+        text += f"; {stop - first:,} chunks of {result.total_chunks:,} are done, by each process of its own share"
+    elif (first, stop) != (0, result.total_chunks):
         text += f"; chunks {first}:{stop} of 0:{result.total_chunks}, hash {result.about['hash']}"
     if not result.complete:
         text += "; stopped early" + (f": go on with --out {args.out} --resume" if args.out else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from ..axis_names import with_long_names
 from ..errors import TinkerNomicsError, listed
 from .axis_arguments import add_axis_arguments, axes_from, axis_path
 from .config_arguments import add_config_arguments, config_from
+from .json_text import json_text
 from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import whole_from
 
@@ -130,7 +130,7 @@ def _every_point(args: argparse.Namespace, axes: dict[str, Any]) -> int:
     mode = "zip" if args.zip else "grid"
     batch = sweep(config, axes, mode, outputs=outputs, progress=progress_of(args))
     if args.json:
-        print(json.dumps(batch.to_dict(), indent=2))
+        print(json_text(batch.to_dict()))
     else:
         from .sweep_text import heading, sweep_table
 
@@ -216,7 +216,7 @@ def refuse_missing(args: argparse.Namespace, found: GridReduction) -> None:
 def show_reduction(args: argparse.Namespace, found: GridReduction) -> None:
     """Print what was found and write its pictures and table."""
     if args.json:
-        print(json.dumps(found.to_dict(), indent=2))
+        print(json_text(found.to_dict()))
     else:
         from .sweep_text import reduction_text
 

@@ -97,6 +97,10 @@ def whole_from(flag: str, text: str) -> int:
         value = float(text.replace("_", "").replace(",", ""))
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value != int(value) or abs(value) >= 2**53:
-        raise TinkerNomicsError(f"{flag} {text!r}: a whole number is expected, e.g. 1000000 or 1e6")
+    if not math.isnan(value) and abs(value) >= 2**53:
+        raise TinkerNomicsError(f"{flag} {text!r}: at most {2**53 - 1:,} (2^53 - 1) is allowed")
+    if math.isnan(value) or value != int(value):
+        raise TinkerNomicsError(
+            f"{flag} {text!r}: a whole number is expected, in digits or with an exponent: 1000000 or 1e6, not 1M"
+        )
     return int(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,13 @@ class CostDistribution(MonteCarlo):
         about: what decides the numbers: configuration, distributions, seed, version, and a hash of all that.
         chunks: (first, stop) of the chunks that went into it.
         states: the reducers' states, from which everything else is read.
+        asked: USD, of `with_budget`.
     """
 
     about: Mapping[str, Any]
     chunks: tuple[int, int]
     states: Mapping[str, Any]
+    asked: float | None = None
 
     @property
     def units(self) -> dict[str, str]:
@@ -40,16 +43,47 @@ class CostDistribution(MonteCarlo):
     @property
     def budget(self) -> float | None:
         """USD, where a budget was given."""
-        return self.about["budget"]
+        return self.about["budget"] if self.asked is None else self.asked
 
     @property
     def total_chunks(self) -> int:
         """Chunks of the whole run, of which `chunks` may be a part."""
         return self.about["replicates"] << (self.about["log2_points"] - self.about["log2_chunk"])
 
+    @property
+    def which_part(self) -> str | None:
+        """Which part of the run this is, in words; None of a whole one."""
+        first, stop = self.chunks
+        if not self.complete:
+            return f"part: stopped early after {stop - first:,} chunks; the whole run has {self.total_chunks:,}"
+        return None if stop - first == self.total_chunks else f"part: chunks {first}:{stop} of 0:{self.total_chunks}"
+
+    def _part_after(self, mark: str) -> str:
+        return mark + self.which_part if self.which_part else ""
+
+    def with_budget(self, budget: float) -> CostDistribution:
+        """This distribution with the chances that the bills exceed `budget` USD, from the histogram where the run did not
+        count them.
+
+        Raises:
+            TinkerNomicsError: `budget` is no finite number.
+        """
+        if not math.isfinite(budget):
+            raise TinkerNomicsError(f"budget = {budget!r}: a number of USD is allowed")
+        names = budget_events(self.parts, budget)
+        chances = {name: (self.probability(name), self.probability_error(name)) for name in names}
+        return replace(self, events={**chances, **self.events}, asked=budget)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values: outputs, events, units, inputs, provenance."""
-        return {**super().to_dict(), "units": self.units, "chunks": list(self.chunks), "about": dict(self.about)}
+        return {
+            **super().to_dict(),
+            "units": self.units,
+            "chunks": list(self.chunks),
+            "total_chunks": self.total_chunks,
+            "part": self.which_part,
+            "about": dict(self.about),
+        }
 
     def standing(self) -> str:
         """The edition and the price date of the run, in words."""
@@ -113,6 +147,12 @@ def distribution_from(
 def reducers_of(about: Mapping[str, Any]) -> dict[str, Any]:
     """The reducers of the run that a file describes."""
     return sample_reducers(about["events"], about["rows"], about["replicates"], tuple(about["octaves"]))
+
+
+def budget_events(outputs: Iterable[str], budget: float) -> list[str]:
+    """The events "the bill exceeds the budget" of those bills that are among `outputs`."""
+    limit = repr(float(budget)).removesuffix(".0")
+    return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
 
 
 def states_of(file: StateFile) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ..uncertainty.distribution_base import Distribution
 from ..uncertainty.simulation import Plan, plan
 from .bounds import refuse_out_of_bounds
 from .length_path import read_lengths, with_lengths
-from .result import CostDistribution, distribution_from
+from .result import CostDistribution, budget_events, distribution_from
 
 OWN_CHEAPER = "difference.total < 0"
 ROWS = 4096
@@ -136,8 +136,7 @@ def _budget_events(outputs: Iterable[str], budget: float | None) -> list[str]:
         return []
     if not np.isfinite(budget):
         raise TinkerNomicsError(f"budget = {budget!r}: a number of USD is allowed")
-    limit = repr(float(budget)).removesuffix(".0")
-    return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
+    return budget_events(outputs, budget)
 
 
 def _description(

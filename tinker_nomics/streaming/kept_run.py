@@ -10,6 +10,7 @@ from typing import Any
 from jax.experimental import multihost_utils
 
 from ..errors import TinkerNomicsError, shown
+from ..files import refuse_existing, remove_abandoned, version_of
 from .devices import Devices, layout_of
 from .engine import ModelFunction, Points, Run, run, total_chunks
 from .progress_file import ProgressFile
@@ -63,12 +64,14 @@ def run_kept(
         return run(points, model, reducers, chunks=chunks, mesh=mesh, progress=progress, label=label)
     layout, target = layout_of(mesh), Path(out)
     own = target if layout.ranks == 1 else target.with_suffix(f".{layout.rank}-of-{layout.ranks}{target.suffix}")
+    seen = version_of(refuse_existing(target, force or resume)) if layout.ranks > 1 else None
     store = ProgressFile(own, about, like, resume, force, every)
     done = run(points, model, reducers, chunks=chunks, mesh=mesh, store=store, progress=progress, label=label)
     if layout.ranks > 1 and done.complete:
         if layout.rank == 0:
             stop = total_chunks(points) if chunks is None else chunks.stop
-            write_states(out, done.states, about, (done.first, stop, stop), done.seconds, force or resume)
+            write_states(out, done.states, about, (done.first, stop, stop), done.seconds, only=seen)
+            remove_abandoned(target, store.began)
         # only once the whole is on the disk are the parts of it superfluous
         multihost_utils.sync_global_devices(f"tinker_nomics: {about['hash']} is written")
         store.path.unlink(missing_ok=True)
