@@ -10,6 +10,7 @@ from hand_config import hand_config
 
 import tinker_nomics as tn
 from tinker_nomics.config_toml import from_toml
+from tinker_nomics.parameters import registry
 
 MATH = {"model": "Qwen/Qwen3-8B", "prices": "2026-01-05", "assumptions": "published"}
 
@@ -133,8 +134,21 @@ def test_arrays_and_tracers_are_sent_to_evaluate():
 
 
 def test_a_cost_that_is_no_number_is_refused():
-    with pytest.raises(tn.TinkerNomicsError, match=r"too large.*workload\.steps = 1e\+300"):
-        tn.estimate(tn.replace(hand_config(), {"workload.steps": 1e300}))
+    with pytest.raises(tn.TinkerNomicsError, match=r"too large.*cluster\.price_per_gpu_hour = 1e\+308"):
+        tn.estimate(tn.replace(hand_config(), {"cluster.price_per_gpu_hour": 1e308}))
+
+
+@pytest.mark.parametrize("path", [path for path, row in registry().items() if row.kind == "integer"])
+def test_every_count_has_an_upper_bound_that_is_named(path):
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.replace(hand_config(), {path: 1e300})
+    assert path in str(caught.value) and f"{registry()[path].high:g}] is allowed" in str(caught.value)
+
+
+@pytest.mark.parametrize("driver", [tn.estimate, tn.explain, tn.sensitivity])
+def test_what_is_no_configuration_is_refused_alike(driver):
+    with pytest.raises(tn.TinkerNomicsError, match="takes a Config, not None"):
+        driver(None)
 
 
 @pytest.mark.parametrize("assumptions", [None, 3, ["kv_bytes"]])

@@ -8,6 +8,7 @@ import pytest
 import tinker_nomics as tn
 from tinker_nomics.declared_ranges import declared_distributions
 from tinker_nomics.errors import TinkerNomicsError
+from tinker_nomics.totals_text import prices_of
 
 
 def worked(**more):
@@ -143,3 +144,53 @@ def test_a_chip_of_ones_own_is_rented_at_what_its_file_states(tmp_path):
         worked(chip=str(path))
     with pytest.raises(TinkerNomicsError, match="not the catalog's chip of that name"):
         worked(chip=str(path), provider="nebius")
+
+
+PRICE_ROW = """
+model = "Qwen/Other"
+date = "2026-10-07"
+prefill = 0.1
+cached_prefill = 0.02
+sample = 0.2
+"""
+
+
+def test_a_missing_train_price_names_the_list_and_another_that_has_one(tmp_path):
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_recipe("math_rl", model="thinkingmachines/Inkling-Small", prices="2026-10-07", gpus=32)
+    (problem,) = caught.value.problems
+    assert problem.path == "prices.train" and "the price list of 2026-10-07 has no train price" in problem.allowed
+    assert "it was 1.73 on 2026-07-30" in problem.allowed
+    own = tmp_path / "mine.toml"
+    own.write_text(PRICE_ROW)
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices=str(own))
+    assert "mine.toml has no train price" in str(caught.value)
+    assert f"--prices {tn.catalog.newest_price_date()}" in str(caught.value)
+
+
+@pytest.mark.parametrize(("priced", "noted"), [("Qwen/Other", True), ("Qwen/Qwen3-8B", False), ("qwen3-8b", False)])
+def test_prices_of_ones_own_are_called_so_and_another_model_in_them_is_noted(tmp_path, priced, noted):
+    own = tmp_path / "mine.toml"
+    own.write_text(PRICE_ROW.replace("Qwen/Other", priced) + "train = 0.3\n")
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices=str(own))
+    assert prices_of(config) == "prices of your own"
+    assert (
+        any("is of Qwen/Other, and the run's model is Qwen/Qwen3-8B" in note for note in config.provenance.notes)
+        == noted
+    )
+
+
+def test_a_cap_that_a_mean_exceeds_is_said_to_be_raised():
+    for tokens, words in ((600, "= 600 is above its cap of 512"), (512, "is at its cap"), (500, "growing x1.5")):
+        config = tn.Config.from_recipe(
+            "math_rl", model="Qwen/Qwen3-8B", overrides={"workload.completion_tokens": tokens}
+        )
+        assert any(words in note for note in tn.estimate(config).notes), tokens
+
+
+def test_a_share_out_of_bounds_is_one_problem():
+    overrides = {"schedule.max_steps_off_policy": 1, "schedule.rollout_share": 0}
+    with pytest.raises(tn.ConfigError) as caught:
+        tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", overrides=overrides)
+    assert [problem.path for problem in caught.value.problems] == ["schedule.rollout_share"]

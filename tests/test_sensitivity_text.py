@@ -213,6 +213,20 @@ def test_a_neighbouring_row_is_what_a_sweep_over_it_says(rent, provider):
         assert {name: pytest.approx(float(batch[name][0]), rel=1e-12) for name in OUTPUTS} == row.outputs, row.name
 
 
+def test_a_neighbouring_row_that_own_gpus_refuse_has_no_figure_of_theirs():
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07")
+    report = tn.sensitivity(config)
+    (too_big,) = [row for row in report.choices if "weights" in row.refused]
+    with pytest.raises(tn.ConfigError, match="do not fit"):
+        tn.Config.from_recipe("math_rl", model=too_big.name, prices="2026-10-07")
+    assert list(too_big.outputs) == ["tinker.total"] and "do not fit" in too_big.refused
+    text = report.table()
+    assert "refused" in text and f"own GPUs refuse {too_big.name}: the weights do not fit" in text
+    assert "own GPUs refuse openai/gpt-oss-120b: the model's layers have windows of several widths" in text
+    bars = {output: {bar.name for bar in tornado_data(report, "lever").of(output)} for output in OUTPUTS}
+    assert "model" in bars["tinker.total"] and "model" not in bars["self_hosted.total"]
+
+
 def test_rollouts_that_may_outgrow_a_chip_are_analysed_all_the_same():
     """At the far end of the declared growth one sequence's cache exceeds a chip: rare draws, told of and left out."""
     long = {"workload.prompt_tokens": 1000, "workload.steps": 100}

@@ -21,7 +21,12 @@ def _long_tail_note(config: Config) -> list[str]:
         return []
     work = config.workload
     most = work.max_completion_tokens
-    if work.completion_tokens >= most:
+    if work.completion_tokens > most:
+        what = (
+            f"completion_tokens = {work.completion_tokens:g} is above its cap of {most:,.0f} "
+            "(workload.max_completion_tokens), which is taken as raised to the mean"
+        )
+    elif work.completion_tokens == most:
         what = "completion_tokens is at its cap"
     else:
         what = (

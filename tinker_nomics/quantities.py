@@ -109,6 +109,11 @@ def _examples(unit: str) -> str:
     return examples.get(unit, f'"12" or "12 {unit}"')
 
 
+def grouped(value: float, decimals: int = 0) -> str:
+    """`value` with its digits in threes: 1,234,567; from 1e15 on, where no digit after the fourth is read, 1.235e+15."""
+    return f"{value:,.{decimals}f}" if abs(value) < 1e15 else f"{value:.4g}"
+
+
 def show(value: float, unit: str) -> str:
     """`value` [unit] for people, with a decimal prefix where the unit takes one: 3.35e12, "B/s" -> "3.35 TB/s"."""
     if not math.isfinite(value):
@@ -125,6 +130,6 @@ def show(value: float, unit: str) -> str:
         return f"{value / 1e-9:.4g} ns"
     if unit.startswith("USD"):
         sign, size = "-" if value < 0 else "", abs(value)
-        return f"{sign}${size:,.2f}{unit[3:]}" if size >= 0.1 else f"{sign}${size:.4g}{unit[3:]}"
-    text = f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.6g}"
+        return f"{sign}${grouped(size, 2)}{unit[3:]}" if size >= 0.1 else f"{sign}${size:.4g}{unit[3:]}"
+    text = grouped(value) if abs(value) >= 1e4 else f"{value:.6g}"
     return text if unit == "1" else f"{text} {unit}"

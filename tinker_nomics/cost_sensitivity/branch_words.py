@@ -20,7 +20,10 @@ _WORDS = {
     "cap": ("completions end below their cap in the mean", "every completion runs to its cap"),
     "mfu_cap": ("MFU grows with the tokens per GPU", "MFU is at its cap of 1"),
     "discarded_zero": ("groups are thrown away as too stale", "no group is thrown away"),
-    "replica_gpus_ceil": ("the GPUs of a replica, rounded up to a power of two", "one GPU holds a replica"),
+    "replica_gpus_ceil": (
+        "the GPUs of a replica, rounded up to a power of two: more memory makes it narrower, with less room for cache",
+        "one GPU holds a replica",
+    ),
     "trainer_gpus_ceil": ("the GPUs of the trainer, rounded up", "the GPUs of the trainer, rounded up"),
     "kv_fits": ("the cache fits", "the cache does not fit"),
 }

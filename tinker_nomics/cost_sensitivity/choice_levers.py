@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import catalog
-from ..config import Config, get
+from ..config import Config, get, problems_of, set_paths
 from ..errors import TinkerNomicsError
 from ..parameters import registry
 from ..report_outputs import OUTPUTS
@@ -24,13 +24,16 @@ class Alternative:
         choice: "chip" or "model".
         name: the other row.
         side: -1 for the next one down in its order (chips by bandwidth, models by active parameters), +1 for the next up.
-        outputs: {output: value} with it, everything else as it is.
+        outputs: {output: value} with it, everything else as it is; those of own GPUs are left out where such a run is
+            refused.
+        refused: why it is, in words; empty where it is not.
     """
 
     choice: str
     name: str
     side: int
     outputs: dict[str, float]
+    refused: str = ""
 
 
 def alternatives(config: Config, model: LocalModel) -> tuple[Alternative, ...]:
@@ -99,10 +102,17 @@ def _neighbours(
         if not beyond:
             continue
         name, values = min(beyond, key=lambda row: abs(row[1][order] - here))  # type: ignore[operator]
+        changed = {
+            path: value
+            for path, value in values.items()
+            if path in model.paths and path not in config.provenance.overridden
+        }
         row = model.base.copy()
-        for path, value in values.items():
-            if path in model.paths and path not in config.provenance.overridden:
-                row[model.paths.index(path)] = value
-        outputs = model.outputs(row[None])[0][0]
-        found.append(Alternative(choice, name, side, dict(zip(OUTPUTS, map(float, np.asarray(outputs))))))
+        for path, value in changed.items():
+            row[model.paths.index(path)] = value
+        outputs = dict(zip(OUTPUTS, map(float, np.asarray(model.outputs(row[None])[0][0]))))
+        refused = "; ".join(problem.allowed for problem in problems_of(set_paths(config, changed)))
+        if refused:
+            outputs = {output: value for output, value in outputs.items() if output == "tinker.total"}
+        found.append(Alternative(choice, name, side, outputs, refused))
     return found

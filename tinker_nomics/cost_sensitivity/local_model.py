@@ -22,6 +22,10 @@ SIDE = 1e-9  # relative distance at which a slope is taken from one side of a ki
 TIE = (
     1e-9  # a margin [h, GPUs, steps, ...] that stays within it is a tie that the model makes, and its sign is rounding
 )
+_WHOLE = {
+    "replica_gpus_ceil": -2,
+    "trainer_gpus_ceil": -1,
+}  # where the number lies that is rounded up; others: min_gpus
 _ROWS = 72  # of a call of the one program: few calls hold more, and padding to one number keeps the trace
 
 
@@ -37,7 +41,9 @@ def _program(structure: Any) -> tuple[Any, list[str]]:
         estimate = evaluate(jax.tree.unflatten(structure, list(vector)))
         branches[:] = sorted(estimate.branches)
         outputs = jnp.stack([jnp.asarray(estimate[name]) for name in OUTPUTS])
-        margins = [*(estimate.branches[name] for name in branches), estimate.memory.min_gpus]
+        need = estimate.memory
+        sides = (need.min_gpus if gpus is None else gpus for gpus in (need.engine_gpus, need.trainer_gpus))
+        margins = [*(estimate.branches[name] for name in branches), need.min_gpus, *sides]
         return outputs, jnp.stack([jnp.asarray(margin) for margin in margins])
 
     def with_slopes(vector: jax.Array, tangent: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -56,7 +62,8 @@ class LocalModel:
     Attributes:
         paths: the parameters that are present, in the order of a row.
         base: the configuration's own row [n].
-        branches: names of the margins, in the order of their columns; `min_gpus` follows as one more column.
+        branches: names of the margins, in the order of their columns; three more follow, whole numbers of GPUs: all that
+            are needed, those of a replica, those of the trainer.
     """
 
     def __init__(self, config: Config):
@@ -75,7 +82,7 @@ class LocalModel:
         return rows
 
     def outputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs [m, 4] and margins [m, branches + 1] of rows [m, n]."""
+        """Outputs [m, 4] and margins [m, branches + 3] of rows [m, n]."""
         outputs, margins, _ = self._call(rows, np.zeros_like(rows))
         return outputs, margins
 
@@ -91,7 +98,7 @@ class LocalModel:
         return dict(zip(self.paths, map(float, self.base)))
 
     def _call(self, rows: np.ndarray, tangents: np.ndarray) -> list[np.ndarray]:
-        """Outputs [m, 4], margins [m, branches + 1] and slopes [m, 4] of rows and tangents [m, n]."""
+        """Outputs [m, 4], margins [m, branches + 3] and slopes [m, 4] of rows and tangents [m, n]."""
         found = []
         with x64():
             for start in range(0, len(rows), _ROWS):
@@ -168,12 +175,13 @@ def reach(parameter: Parameter, value: float, factor: float = 10.0, count: int =
     if parameter.kind == "integer":
         low, high = max(parameter.low, np.floor(value / factor)), min(parameter.high, max(np.ceil(value * factor), 8.0))
         return np.unique(np.round(np.concatenate([np.geomspace(max(low, 1), max(high, 1), count), [low, value, high]])))
-    if np.isfinite(parameter.high):
+    if parameter.high <= 1:
         inside = np.linspace(parameter.low, parameter.high, count)
         return np.unique(np.append(inside[1:] if parameter.open_low else inside, value))
     if value == 0:
         return np.array([0.0])
-    around = np.append(np.geomspace(value / factor, value * factor, count), [value, max(value / factor, parameter.low)])
+    most = min(value * factor, parameter.high)
+    around = np.append(np.geomspace(value / factor, most, count), [value, max(value / factor, parameter.low)])
     return np.unique(around[around > parameter.low] if parameter.open_low else around[around >= parameter.low])
 
 
@@ -181,7 +189,7 @@ def switches(model: LocalModel, margins: np.ndarray) -> list[Switch]:
     """For every branch of the model its margin here and the nearest switch along any one parameter.
 
     Args:
-        margins: the margins of the base row [branches + 1].
+        margins: the margins of the base row [branches + 3].
     """
     best: dict[str, tuple[float, str, float, float]] = {}
     for index, path in enumerate(model.paths):
@@ -207,7 +215,7 @@ def switches(model: LocalModel, margins: np.ndarray) -> list[Switch]:
 
 def _marks(margins: np.ndarray, column: int, branch: str) -> np.ndarray:
     """Which side of the branch each row is on: the margin's sign, or for a ceil the whole number itself."""
-    return margins[:, -1] if branch.endswith("_ceil") else margins[:, column] >= 0
+    return margins[:, _WHOLE.get(branch, -3)] if branch.endswith("_ceil") else margins[:, column] >= 0
 
 
 def _switch(model: LocalModel, branch: str, margin: float, found: tuple[float, str, float, float] | None) -> Switch:

@@ -115,7 +115,7 @@ def _cached_price(config: Config) -> list[Problem]:
     if not (across or within):
         return []
     listed_on = config.provenance.choices.get("price_list")
-    where = f"the price list of {listed_on}" if listed_on else "this price list"
+    where = f"the price list of {listed_on}" if listed_on else "your own price row"
     return [
         Problem(
             "prices.cached_prefill",
