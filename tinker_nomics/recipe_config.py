@@ -49,6 +49,7 @@ class _Gathering:
         self.choices: dict[str, str | None] = {}
         self.notes: list[str] = []
         self.problems: list[Problem] = []
+        self.absent: dict[str, Problem] = {}  # better words for a figure that a row lacks, where nobody gives it
         self.overrides: dict[str, float | None] = {}
         for path, given in overrides.items():
             try:
@@ -204,11 +205,45 @@ def _prices(gathering: _Gathering, model_id: str | None, given: str | None) -> s
         gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
         if row.note:
             gathering.notes.append(f"prices: {row.note}")
-        gathering.choices["price_list"] = row.list_date
-        if not own:
+        gathering.choices["price_list"] = None if own else row.list_date
+        if own:
+            _note_other_model(gathering, row.model, model_id)
+        else:
             _note_age(gathering, row.list_date, date)
+        if row.train is None:
+            where = f"{given} has" if own else f"the price list of {row.list_date} has"
+            gathering.absent["prices.train"] = _no_train_price(where, model_id, row.note)
     _published_prices(gathering, model_id)
     return date
+
+
+def _no_train_price(where: str, model_id: str | None, note: str) -> Problem:
+    """What to say of a row without a train price: whose row it is, and which other list has one."""
+    listed_on = []
+    for date in catalog.price_dates():
+        try:
+            listed_on += [date] if catalog.price(str(model_id), date).train is not None else []
+        except TinkerNomicsError:
+            continue  # that list does not serve the model
+    other = f", or take a list that has one: --prices {listed_on[-1]}" if listed_on else "; no list has one"
+    return Problem(
+        "prices.train",
+        None,
+        f"{where} no train price of {model_id}" + (f" ({note})" if note else ""),
+        f"Give --prices.train{other}.",
+    )
+
+
+def _note_other_model(gathering: _Gathering, priced: str, model_id: str | None) -> None:
+    """Say so where a price row of the user's own names another model than the run's."""
+    if (
+        priced
+        and model_id
+        and priced.split(":peft:")[0].lower() not in (model_id.lower(), model_id.split("/")[-1].lower())
+    ):
+        gathering.notes.append(
+            f"prices: the row in the file is of {priced}, and the run's model is {model_id}, priced by it all the same"
+        )
 
 
 def _note_age(gathering: _Gathering, list_date: str, date: str) -> None:
@@ -319,7 +354,10 @@ def _assemble(
     named = {problem.path for problem in gathering.problems}
     # what could not be looked up has stand-ins, of which nothing but bounds can be asked
     asked = copy_with(config, {"assumptions": Assumptions()}) if named else config
-    problems = gathering.problems + [problem for problem in problems_of(asked) if problem.path not in named]
+    found = [problem for problem in problems_of(asked) if problem.path not in named]
+    problems = gathering.problems + [
+        gathering.absent.get(problem.path, problem) if problem.value is None else problem for problem in found
+    ]
     if problems:
         raise ConfigError(problems)
     return config
