@@ -39,6 +39,16 @@ def test_the_range_is_that_of_a_large_sample():
         assert ranged.high[name] == pytest.approx(high, abs=0.08 * (high - low))
 
 
+@pytest.mark.parametrize("k", [0, 4])
+def test_the_range_is_that_of_a_million_samples(k):
+    run = {"schedule.max_steps_off_policy": k, "workload.completion_tokens": 300}
+    config = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", overrides=run)
+    ranged, sample = estimate_with_range(config), tn.monte_carlo(config, samples=1_000_000, progress=False)
+    for name in TOTALS:
+        for p, found in ((0.1, ranged.low), (0.9, ranged.high)):
+            assert found[name] == pytest.approx(sample.quantile(name, p), rel=0.005), (name, p)
+
+
 def test_what_the_other_edition_reads_is_not_varied():
     chosen = {"model": "Qwen/Qwen3-8B", "prices": "2026-10-07"}
     published = estimate_with_range(tn.Config.from_recipe("math_rl", assumptions="published", **chosen)).varied

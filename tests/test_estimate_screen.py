@@ -9,6 +9,7 @@ import pytest
 import tinker_nomics as tn
 from tinker_nomics.cli.main import main
 from tinker_nomics.notes import ends_at_cap, trajectory_notes
+from tinker_nomics.quantities import show
 
 DENSE = "Qwen/Qwen3-8B"
 
@@ -49,6 +50,50 @@ def test_the_split_and_what_is_thrown_away_are_said():
     assert f"{8 * share:.3g} of the 8 GPUs sample while {8 * (1 - share):.3g} train" in screen
     assert f"{priced.self_hosted.overlap_speedup:.2f} times as fast" in screen
     assert "10% of rollouts thrown away as too stale" in screen
+
+
+def test_tokens_thrown_away_are_among_those_that_are_billed():
+    known = {"schedule.max_steps_off_policy": 4, "schedule.rho": 5, "schedule.variation": 0.5}
+    config = _config(overrides={**known, "workload.completion_tokens": 300})
+    priced = tn.estimate(config)
+    screen, share = str(priced), priced.staleness.discarded
+    kept = priced.tokens
+    for stream, cost, price in (("rollout", priced.tinker.rollout, config.prices.sample),
+                                ("prefill", priced.tinker.prefill, config.prices.prefill)):  # fmt: skip
+        tokens, usd = re.search(rf"^{stream} +([\d,]+) +\$([\d.]+)", screen, re.MULTILINE).groups()
+        assert float(usd) == pytest.approx(float(tokens.replace(",", "")) * price / 1e6, abs=0.01), cost
+    assert f"{kept.rollout / (1 - share):,.0f}" in screen
+    assert f"{share:.0%} of all groups are thrown away as too stale" in " ".join(screen.split())
+    thrown = share * (priced.tinker.rollout + priced.tinker.prefill)
+    assert f"${thrown:,.2f} of the total" in " ".join(screen.split())
+
+
+def test_what_the_engine_and_the_trainer_are_taken_to_be_is_said():
+    words = "memory fraction of the engine 0.6 (48 GB of 80 GB a GPU), engine width 1 (tensor parallel, the least that"
+    screen = " ".join(str(tn.estimate(_config())).split())
+    assert words in screen and "fixed seconds a step" in screen
+    asked = {"cluster.engine.memory_fraction": 0.5, "cluster.engine.tensor_parallel": 2}
+    assert "engine 0.5 (40 GB of 80 GB a GPU), engine width 2 (tensor parallel), " in " ".join(
+        str(tn.estimate(_config(overrides=asked))).split()
+    )
+    older = str(tn.estimate(_config(assumptions="published")))
+    assert not any(word in older for word in ("memory fraction", "engine width", "fixed seconds"))
+
+
+def test_the_weights_are_told_of_engine_and_trainer():
+    mixture = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-30B-A3B", prices="2026-01-05")
+    priced = tn.estimate(mixture)
+    engine = show(mixture.model.weight_bytes, "B")
+    trainer = show(priced.memory.weights_bytes - mixture.model.weight_bytes, "B")
+    screen = " ".join(str(priced).split())
+    assert f"all copies: {engine} in a replica of the engine on {priced.memory.engine_gpus:g} GPU" in screen
+    assert f"{trainer} in the trainer with adapter and its optimizer" in screen
+    assert "all copies)" in str(tn.estimate(_config(assumptions="published")))
+
+
+def test_many_rollouts_apiece_are_written_in_full():
+    one = _config(gpus=1, overrides={"workload.completion_tokens": 300})
+    assert "get 1,024 of them apiece" in " ".join(str(tn.estimate(one)).split())
 
 
 def test_the_cache_is_told_by_replica():

@@ -106,6 +106,67 @@ def test_a_report_without_any_range_says_so():
     assert "P10-P90 over" in str(report) and "prices of your own" in str(report)
 
 
+GROWTH = "workload.length_growth"
+
+
+def test_a_value_of_the_callers_own_is_held(config):
+    own = tn.replace(config, {GROWTH: 1.0})
+    ranged = estimate_with_range(own)
+    assert GROWTH not in ranged.varied and ranged.held == (GROWTH,)
+    total = ranged.estimate.tinker.total
+    assert ranged.low["tinker.total"] == pytest.approx(total) == ranged.high["tinker.total"]
+    words = f"; {GROWTH} as given: Tinker ${total:,.2f} throughout, own GPUs $"
+    screen, line = (" ".join(text.split()) for text in (str(tn.estimate(own)), tn.estimate(own).headline()))
+    assert words in screen and words in line
+    report = tn.sensitivity(own)
+    assert words in " ".join(report.table().split()) and report.held == (GROWTH,)
+    # the bar keeps its declared range
+    assert report.parameters[GROWTH].swing["tinker.total"] > 10 and report.parameters[GROWTH].high > 2
+    drawn = tn.monte_carlo(own, samples=1 << 12, progress=False)
+    assert GROWTH not in drawn.about["uncertain"] and f"; {GROWTH} as given\n" in drawn.table()
+    assert (
+        GROWTH
+        in tn.monte_carlo(own, {GROWTH: tn.Uniform(1.0, 2.0)}, samples=1 << 12, progress=False).about["uncertain"]
+    )
+
+
+def test_a_rent_of_the_callers_own_is_held():
+    run = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", assumptions="published")
+    own = tn.replace(run, {"cluster.price_per_gpu_hour": 2.0})
+    assert estimate_with_range(own).held == ("cluster.price_per_gpu_hour",)
+    assert "cluster.price_per_gpu_hour" not in tn.sensitivity(own).spans
+
+
+def test_nothing_left_to_vary_is_refused_by_name(config):
+    own = tn.replace(config, {path: tn.config.get(config, path) for path in estimate_with_range(config).varied})
+    assert "no range: nothing else uncertain" in str(tn.estimate(own))
+    with pytest.raises(tn.TinkerNomicsError, match=f"this run gives .*{GROWTH}.* itself"):
+        tn.monte_carlo(own, samples=1 << 10)
+
+
+def test_a_total_beyond_its_own_range_is_said_in_words():
+    ends = ({"tinker.total": 2.0}, {"tinker.total": 3.0})
+    assert "the run's own $1.00 for Tinker lies below that" in range_in_words(*ends, 1, totals={"tinker.total": 1.0})
+    assert "the run's own $4.00 for Tinker lies above that" in range_in_words(*ends, 1, totals={"tinker.total": 4.0})
+    assert "lies" not in range_in_words(*ends, 1, totals={"tinker.total": 2.5})
+
+
+def test_a_total_without_discarded_groups_says_so_wherever_it_is_printed():
+    asked = {"schedule.max_steps_off_policy": 4.0, "workload.completion_tokens": 300.0}
+    run = tn.Config.from_recipe("math_rl", model="Qwen/Qwen3-8B", prices="2026-10-07", overrides=asked)
+    priced = tn.estimate(run)
+    assert priced.headline().startswith(f"Tinker ${priced.tinker.total:,.2f} without discarded groups; ")
+    report = tn.sensitivity(run)
+    texts = (str(priced), priced.headline(), report.table())
+    assert all("Tinker without discarded groups $" in " ".join(text.split()) for text in texts)
+    assert "without discarded groups" in report.tornado("tinker.total")._suptitle.get_text()
+    drawn = tn.monte_carlo(run, samples=1 << 12, progress=False)
+    assert "Tinker without discarded groups\n" in drawn.table()
+    assert "without discarded groups" in drawn.title("tinker.total")
+    known = tn.replace(run, {"schedule.rho": 5.0, "schedule.variation": 0.5})
+    assert "without discarded groups" not in str(tn.estimate(known))
+
+
 def test_an_explanation_says_all_of_both_editions(config):
     explained = tn.explain(config)
     text = str(explained)
@@ -123,6 +184,13 @@ def test_an_explanation_says_all_of_both_editions(config):
 
 def test_a_monte_carlo_says_all(config):
     drawn = tn.monte_carlo(config, samples=1 << 14, progress=False)
-    assert str(drawn) == drawn.table() and drawn.table().startswith("edition published, prices of 2026-01-05\n")
+    assert str(drawn) == drawn.table()
+    first, second = drawn.table().splitlines()[:2]
+    assert first == "math_rl on Qwen/Qwen3-8B, 8 x h100-sxm"
+    assert second == "edition published, prices of 2026-01-05; 3 uncertain inputs"
+    ends = (drawn.quantile("self_hosted.total", p) for p in (0.1, 0.9))
+    low, high = (f"${end:,.2f}" for end in ends)
+    title = f"{first}: self_hosted.total under uncertainty\nedition published, prices of 2026-01-05; P10-P90 {low} to {high}"
+    assert drawn.title("self_hosted.total") == title
     assert "P10" in drawn.table() and "P90" in drawn.table()
     assert repr(drawn).endswith("edition published, prices of 2026-01-05)") and len(repr(drawn)) < 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from . import catalog
@@ -16,6 +16,7 @@ from .uncertainty.distribution_base import Z90
 from .unread import used
 
 _RARE = 1e-9
+RENT = "cluster.price_per_gpu_hour"
 LOW, HIGH = 0.1, 0.9  # the quantiles between which every bar of a tornado runs
 
 
@@ -73,14 +74,41 @@ def _shape(declared: DeclaredRange, parameter: Parameter) -> Distribution:
 
 
 def declared_distributions(config: Config, given: Mapping[str, Distribution] | None = None) -> dict[str, Distribution]:
-    """{path: distribution} of every uncertain parameter whose range is declared and whose condition holds here.
+    """{path: distribution} of what is uncertain about a run: declared ranges of parameters that the caller did not give.
 
     Args:
-        config: the configuration; conditions are read from it.
-        given: distributions of the caller's own; they win.
+        config: the configuration; conditions are read from it. A parameter that it overrides is held at its value.
+        given: distributions of the caller's own; they win, over an overridden value too.
 
     A rent varies over the catalog's on-demand offers for the chip near the run's date.
     """
+    found = {path: drawn for path, drawn in _declared(config).items() if path not in config.provenance.overridden}
+    return found | {canonical_path(path): distribution for path, distribution in (given or {}).items()}
+
+
+def held(config: Config, varied: Collection[str]) -> tuple[str, ...]:
+    """The parameters with a declared range that a run gives itself, so that they are not varied.
+
+    Args:
+        varied: what is varied all the same.
+    """
+    return tuple(path for path in _declared(config) if path in config.provenance.overridden and path not in varied)
+
+
+def refuse_none(config: Config, distributions: Mapping[str, Distribution]) -> None:
+    """Raise where no declared range is left to vary: what is held, and what to do."""
+    if distributions:
+        return
+    fixed = held(config, ())
+    what = f"this run gives {listed(fixed)} itself, and no source declares a range of anything else that it reads"
+    raise TinkerNomicsError(
+        (what if fixed else "no source declares a range for this run")
+        + "; give --uncertain PATH=uniform(low,high), or distributions={path: tn.Uniform(low, high)}"
+    )
+
+
+def _declared(config: Config) -> dict[str, Distribution]:
+    """{path: distribution} of every uncertain parameter whose range is declared and whose condition holds here."""
     found: dict[str, Distribution] = {}
     for path, parameter in registry().items():
         if parameter.role != "uncertainty" or get(config, path) is None or not used(config, path):
@@ -92,17 +120,15 @@ def declared_distributions(config: Config, given: Mapping[str, Distribution] | N
                 break
     rent = _rent_range(config)
     if rent is not None:
-        found["cluster.price_per_gpu_hour"] = rent
-    for path, distribution in (given or {}).items():
-        found[canonical_path(path)] = distribution
+        found[RENT] = rent
     return found
 
 
 def _rent_range(config: Config) -> Distribution | None:
     chip, date = (config.provenance.choices.get(name) for name in ("chip", "prices"))
-    if "cluster.price_per_gpu_hour" in config.provenance.overridden or chip is None or date is None:
+    if chip is None or date is None:
         return None
-    if config.provenance.labels.get("cluster.price_per_gpu_hour", "").startswith(OWN):
+    if config.provenance.labels.get(RENT, "").startswith(OWN):
         return None
     try:
         rows = catalog.rent(chip, date).rows
@@ -142,7 +168,10 @@ def spans(
             that share of its value, and says so.
     """
     found: dict[str, Span] = {}
-    for path, distribution in declared_distributions(config, given).items():
+    overridden = config.provenance.overridden
+    # a bar asks what a parameter would do over its range, also where the run gives it a value; a rent is not asked for
+    asked = {path: drawn for path, drawn in _declared(config).items() if path != RENT or path not in overridden}
+    for path, distribution in (asked | declared_distributions(config, given)).items():
         low, high = float(distribution.quantile(LOW)), float(distribution.quantile(HIGH))
         found[path] = Span("uncertainty", low, high, distribution.source or distribution.describe(), distribution)
     undeclared = []

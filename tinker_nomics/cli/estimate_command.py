@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     use_compilation_cache()
     if args.explain:
         return _explain(args, config)
+    from ..cost_sensitivity.engine_widths import width_notes
     from ..cost_sensitivity.estimate_range import estimate_with_range
     from ..outputs import UNITS, by_path
     from ..totals_text import ends
@@ -51,9 +52,10 @@ def run(args: argparse.Namespace) -> int:
         document = priced.to_dict() | {
             "range": ends(ranged.low, ranged.high),
             "varied": list(ranged.varied),
+            "held": list(ranged.held),
             "units": {name: UNITS[name] for name in by_path(priced)},
             "choices": dict(config.provenance.choices) | {"assumptions": config.assumptions.edition},
-            "notes": list(priced.notes),
+            "notes": [*priced.notes, *width_notes(config, priced)],
         }
         print(json_text(document))
         return 0

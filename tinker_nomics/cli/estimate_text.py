@@ -5,14 +5,16 @@ from __future__ import annotations
 import textwrap
 
 from ..config import Config
+from ..cost_sensitivity.engine_widths import width_notes
 from ..cost_sensitivity.estimate_range import Ranged
 from ..errors import listed
 from ..explanations.explanation_text import cents as cents_of
 from ..formulas.staleness_queue import billed_multiplier
 from ..notes import ends_at_cap
 from ..outputs import Estimate
-from ..quantities import show
-from ..totals_text import range_in_words, standing
+from ..placement_checks import SHARED_FRACTION, SPLIT_FRACTION
+from ..quantities import grouped, show
+from ..totals_text import DISCARDED, leaves_discards_out, standing
 from ..unread import used
 from .text_table import table
 
@@ -24,7 +26,7 @@ def screen(config: Config, ranged: Ranged) -> str:
     estimate = ranged.estimate
     parts = [
         _run_line(config),
-        _bills(estimate),
+        _bills(config, estimate),
         _totals(config, ranged),
         _fit(config, estimate),
         _basis(config, estimate),
@@ -48,7 +50,7 @@ def _run_line(config: Config) -> str:
     return _wrapped(line, "") + "\n" + _wrapped(own, "")
 
 
-def _bills(estimate: Estimate) -> str:
+def _bills(config: Config, estimate: Estimate) -> str:
     streams, tinker, own = estimate.tokens, estimate.tinker, estimate.self_hosted
     phases = {"decode": own.decode_hours, "prefill": own.prefill_hours, "train": own.train_hours}
     if own.fixed_hours is not None:
@@ -56,12 +58,19 @@ def _bills(estimate: Estimate) -> str:
     saved = own.hours - sum(phases.values())
     if abs(saved) > 1e-9 * own.hours:
         phases["at the same time"] = saved
+    # what Tinker bills: the groups that its queue throws away as well
+    again = billed_multiplier(estimate.staleness.discarded or 0.0)
+    billed = {
+        "rollout": streams.rollout * again,
+        "prefill": streams.prefill * (again if config.assumptions.abort_everything else 1.0),
+    }
     # rounded so that the column adds up as printed
     shown = dict(zip(phases, (_hours(cents / 100) for cents in cents_of(list(phases.values()), 0.0, own.hours))))
     rows = [
-        ["rollout", f"{streams.rollout:,.0f}", _usd(tinker.rollout), "decode", shown.pop("decode"), ""],
-        ["prefill", f"{streams.prefill:,.0f}", _usd(tinker.prefill), "prefill", shown.pop("prefill"), ""],
-        ["train", f"{streams.train:,.0f}", _usd(tinker.train), "train", shown.pop("train"), ""],
+        ["rollout", grouped(billed["rollout"]), _usd(tinker.rollout), "decode", shown.pop("decode"), ""],
+        ["prefill", grouped(billed["prefill"]), _usd(tinker.prefill), "prefill", shown.pop("prefill"), ""],
+        ["train", grouped(streams.train), _usd(tinker.train), "train", shown.pop("train"), ""],
+        *_evaluation(estimate),
         *(["", "", "", name, hours, ""] for name, hours in shown.items()),
         ["sandbox", "", _usd(tinker.sandbox), "sandbox", "", _usd(own.sandbox)],
         ["total", "", _usd(tinker.total), "total", _hours(own.hours), _usd(own.total)],
@@ -69,25 +78,42 @@ def _bills(estimate: Estimate) -> str:
     return table(rows, ["stream", "tokens", "Tinker", "own GPUs", "time", "cost"], "lrrlrr")
 
 
+def _evaluation(estimate: Estimate) -> list[list[str]]:
+    """The row of evaluations, where there are any; their hours are among decode and prefill."""
+    streams, cost = estimate.tokens, estimate.tinker.evaluation
+    if not cost:
+        return []
+    return [["evaluation", grouped(streams.evaluation + streams.evaluation_prefill), _usd(cost), "", "", ""]]
+
+
 def _totals(config: Config, ranged: Ranged) -> str:
     """What the totals stand for: edition, price date and range; then the verdict, and what could still be added."""
-    known = range_in_words(ranged.low, ranged.high, len(ranged.varied))
-    lines = [f"{standing(config)}; {known}", _verdict(ranged.estimate), *_pool(config, ranged.estimate)]
+    verdict = _verdict(ranged.estimate, f", {DISCARDED}" if leaves_discards_out(config) else "")
+    lines = [f"{standing(config)}; {ranged.in_words()}", verdict, *_pool(config, ranged.estimate)]
     times = config.workload.recipe_multiplier
     if times != 1:
         lines.append(
             f"Both totals hold {times:g} times the run (workload.recipe_multiplier); streams, hours and GPU-hours are "
             "those of one."
         )
-    return "\n".join(_wrapped(line, "  ") for line in [*lines, *_discards(ranged.estimate)])
+    return "\n".join(_wrapped(line, "  ") for line in [*lines, *_discards(config, ranged.estimate)])
 
 
-def _discards(estimate: Estimate) -> list[str]:
-    """What groups thrown away as too stale would add to Tinker's bill, where their share is only known as a range."""
+def _discards(config: Config, estimate: Estimate) -> list[str]:
+    """What groups thrown away as too stale add to Tinker's bill, or would where their share is only known as a range."""
     staleness, tinker = estimate.staleness, estimate.tinker
+    billed, what = tinker.rollout, "rollouts are"
+    if config.assumptions.abort_everything:
+        billed += tinker.prefill + tinker.sandbox
+        what = "rollouts, prefill and sandboxes are" if tinker.sandbox else "rollouts and prefill are"
+    if staleness.discarded:
+        share = _usd(billed * (1 - 1 / billed_multiplier(staleness.discarded)))
+        return [
+            f"{staleness.discarded:.0%} of all groups are thrown away as too stale: on Tinker their {what} billed with "
+            f"the others, {share} of the total; the tokens above hold theirs."
+        ]
     if not staleness.discarded_high or staleness.discarded_low == staleness.discarded_high:
         return []
-    billed = tinker.rollout + tinker.prefill + tinker.sandbox
     more = [billed * (billed_multiplier(share) - 1) for share in (staleness.discarded_low, staleness.discarded_high)]
     return [
         f"Stale groups are not in Tinker's total: schedule.rho and schedule.variation are not known. They would be "
@@ -96,12 +122,12 @@ def _discards(estimate: Estimate) -> list[str]:
     ]
 
 
-def _verdict(estimate: Estimate) -> str:
+def _verdict(estimate: Estimate, apart: str) -> str:
     own, tinker = estimate.self_hosted.total, estimate.tinker.total
     if own == tinker:
         return "Both cost the same."
     cheaper, dearer, name = (own, tinker, "Own GPUs are") if own < tinker else (tinker, own, "Tinker is")
-    text = f"{name} cheaper by {_usd(dearer - cheaper)} ({(dearer - cheaper) / dearer:.0%} of {_usd(dearer)})"
+    text = f"{name} cheaper by {_usd(dearer - cheaper)} ({(dearer - cheaper) / dearer:.0%} of {_usd(dearer)}{apart})"
     share = estimate.self_hosted
     return f"{text}; the cluster runs {share.hours:,.2f} h, {share.gpu_hours:,.1f} GPU-hours."
 
@@ -127,8 +153,8 @@ def _pool(config: Config, estimate: Estimate) -> list[str]:
 def _fit(config: Config, estimate: Estimate) -> str:
     need, chip = estimate.memory, config.cluster.chip
     weights = (
-        f"memory: {show(need.weights_bytes, 'B')} for weights (all copies) of {show(chip.memory_bytes, 'B')} a GPU: "
-        f"at least {need.min_gpus:g} GPU{'' if need.min_gpus == 1 else 's'}"
+        f"memory: {show(need.weights_bytes, 'B')} for weights (all copies{_copies(config, estimate)}) of "
+        f"{show(chip.memory_bytes, 'B')} a GPU: at least {_gpus(need.min_gpus)}"
     )
     weights += "" if need.weights_fit else f" - the {config.cluster.gpus:g} of this cluster are too few"
     lines = [weights, _cache(config, estimate)]
@@ -139,6 +165,24 @@ def _fit(config: Config, estimate: Estimate) -> str:
             f"{show(estimate.tinker.storage_per_month or 0.0, 'USD')} a month on Tinker"
         )
     return "\n".join(_wrapped(line, "  ") for line in lines)
+
+
+def _copies(config: Config, estimate: Estimate) -> str:
+    """What the engine and what the trainer holds of the weights, and on how many GPUs each, where memory is itemised."""
+    need = estimate.memory
+    if need.engine_gpus is None or need.trainer_gpus is None or need.activation_bytes is None:
+        return ""
+    engine = float(config.model.weight_bytes)
+    kept = "gradients and optimizer" if config.lora.training == "full" else "adapter and its optimizer"
+    return (
+        f": {show(engine, 'B')} in a replica of the engine on {_gpus(need.engine_gpus)}, "
+        f"{show(need.weights_bytes - engine, 'B')} in the trainer with {kept}, beside "
+        f"{show(need.activation_bytes, 'B')} of activations on {_gpus(need.trainer_gpus)} or more"
+    )
+
+
+def _gpus(count: float) -> str:
+    return f"{count:g} GPU{'' if count == 1 else 's'}"
 
 
 def _cache(config: Config, estimate: Estimate) -> str:
@@ -152,10 +196,9 @@ def _cache(config: Config, estimate: Estimate) -> str:
     gpus = config.cluster.gpus * (1.0 if estimate.self_hosted.share is None else estimate.self_hosted.share)
     replicas = gpus / need.engine_gpus
     each = rollouts / replicas
-    plural = "" if need.engine_gpus == 1 else "s"
     text += (
-        f"; {replicas:.3g} replica{'' if replicas == 1 else 's'} of the engine, {need.engine_gpus:g} GPU{plural} each, "
-        f"get {each:,.3g} of them apiece and run up to {need.concurrency:,.0f} at a time"
+        f"; {replicas:.3g} replica{'' if replicas == 1 else 's'} of the engine, {_gpus(need.engine_gpus)} each, "
+        f"get {f'{each:,.0f}' if each >= 100 else f'{each:.3g}'} of them apiece and run up to {need.concurrency:,.0f} at a time"
     )
     return text + (", so that they take turns" if each > need.concurrency else "")
 
@@ -174,20 +217,38 @@ def _basis(config: Config, estimate: Estimate) -> str:
     if config.assumptions.long_tail and used(config, "workload.length_p99_over_p50"):
         spread = f"p99/p50 of lengths {config.workload.length_p99_over_p50:g}"
         lines[1] += ", all rollouts equally long" if ends_at_cap(config) else f", {spread}"
+    lines[1] += "".join(f", {text}" for text in _engine_and_trainer(config, estimate))
     sources: dict[str, list[str]] = {}
     for path, label in labels.items():
         if path.startswith("workload."):
             sources.setdefault(label, []).append(path.split(".")[1])
     lines += [f"{listed(names)}: {label}" for label, names in sources.items()]
-    return "\n".join(_wrapped(line, "  ") for line in [*lines, *estimate.notes])
+    return "\n".join(_wrapped(line, "  ") for line in [*lines, *width_notes(config, estimate), *estimate.notes])
+
+
+def _engine_and_trainer(config: Config, estimate: Estimate) -> list[str]:
+    """The engine's share of the memory and its width, and the trainer's own seconds, where the run's formulas read them."""
+    engine, memory, found = config.cluster.engine, config.cluster.chip.memory_bytes, []
+    if config.assumptions.itemised_memory:
+        fraction = engine.memory_fraction
+        if fraction is None:
+            fraction = SPLIT_FRACTION if config.splits_pool else SHARED_FRACTION
+        found += [
+            f"memory fraction of the engine {fraction:g} ({show(fraction * memory, 'B')} of {show(memory, 'B')} a GPU)",
+            f"engine width {estimate.memory.engine_gpus:g} (tensor parallel"
+            f"{', the least that holds the weights' if engine.tensor_parallel is None else ''})",
+        ]
+    if config.assumptions.step_remainder and config.cluster.trainer.fixed_seconds is not None:
+        found.append(f"{config.cluster.trainer.fixed_seconds:.3g} fixed seconds a step")
+    return found
 
 
 def _usd(value: float) -> str:
-    return f"${value:,.2f}"
+    return f"${grouped(value, 2)}"
 
 
 def _hours(value: float) -> str:
-    return f"{value:,.2f} h"
+    return f"{grouped(value, 2)} h"
 
 
 def _wrapped(line: str, indent: str) -> str:

@@ -113,9 +113,10 @@ def _draw_fan(args: argparse.Namespace, config: Config, seed: int, budget: float
 def _distributions(args: argparse.Namespace, config: Config) -> dict[str, Distribution]:
     found = distributions_from(args, config)
     if args.lengths is not None and not args.uncertain:
+        from ..declared_ranges import refuse_none
+
         found.pop("workload.length_growth", None)
-        if not found:
-            raise TinkerNomicsError("no other range is declared for this run; give --uncertain PATH=uniform(low,high)")
+        refuse_none(config, found)
     return found
 
 
@@ -145,8 +146,7 @@ def show(args: argparse.Namespace, result: CostDistribution) -> None:
         from ..plots.distribution_curves import exceedance_figure, histogram_figure
         from ..plots.style import save
 
-        name, unit = args.output, result.units.get(args.output, "")
-        title = f"{result.about['provenance']['choices'].get('recipe') or 'run'}: {name} under uncertainty\n{result.standing()}"
+        name, unit, title = args.output, result.units.get(args.output, ""), result.title(args.output)
         if args.plot is not None:
             figure = exceedance_figure(result, outputs=name, budget=result.budget, title=title, unit=unit)
             save(figure, args.plot, args.force)

@@ -13,7 +13,7 @@ from ..streaming.pareto import Front
 from ..streaming.top_k import PointTable
 from ..streaming.winners import WinnerTable
 from ..sweeps.grid_tables import group_rows, point_rows
-from ..totals_text import SIDES, range_in_words
+from ..totals_text import SIDES
 from .text_table import table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def range_of_start(config: Config) -> str:
     from ..cost_sensitivity.estimate_range import estimate_with_range
 
     ranged = estimate_with_range(config)
-    words = range_in_words(ranged.low, ranged.high, len(ranged.varied))
+    words = ranged.in_words()
     shares = [
         f"{title} {ranged.low[name] / total - 1:+.0%} to {ranged.high[name] / total - 1:+.0%}"
         for name, title in SIDES.items()

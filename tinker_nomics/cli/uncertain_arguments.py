@@ -36,7 +36,7 @@ def add_uncertain_arguments(group: Any) -> None:
         default=[],
         metavar="PATH=DISTRIBUTION",
         help=f"an uncertain input, e.g. workload.length_growth=lognormal(1.1,1.5,3.0); {forms}. "
-        "Without any: every declared range",
+        "Without any: every declared range of what the run does not give itself",
     )
     group.add_argument("--seed", default="0", metavar="N", help="seed of the sample (default 0)")
 
@@ -49,11 +49,10 @@ def distributions_from(args: argparse.Namespace, config: Config) -> dict[str, Di
         if twice:
             raise TinkerNomicsError(f"--uncertain: {listed(twice)} is given twice; leave one out")
         return dict(given)
-    from ..declared_ranges import declared_distributions
+    from ..declared_ranges import declared_distributions, refuse_none
 
     found = declared_distributions(config)
-    if not found:
-        raise TinkerNomicsError("no source declares a range for this run; give --uncertain PATH=uniform(low,high)")
+    refuse_none(config, found)
     return found
 
 

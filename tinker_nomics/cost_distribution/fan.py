@@ -14,7 +14,7 @@ import numpy as np
 from ..config import Config, set_paths
 from ..cost_model import evaluate
 from ..cost_parts.known_schedule import known_schedule
-from ..declared_ranges import declared_distributions
+from ..declared_ranges import declared_distributions, refuse_none
 from ..errors import TinkerNomicsError, listed
 from ..outputs import UNITS, by_path
 from ..parameters import canonical_path
@@ -22,7 +22,7 @@ from ..streaming.collecting import collect
 from ..streaming.reducer import Evaluation
 from ..streaming.sobol_points import SobolPoints
 from ..streaming.stages import Pipeline
-from ..totals_text import standing
+from ..totals_text import DISCARDED, leaves_discards_out, run_in_words, span, standing
 from ..uncertainty.distribution_base import Distribution
 from ..uncertainty.sampler import Sampler
 from .length_path import read_lengths, with_lengths
@@ -133,6 +133,8 @@ def cost_fan(
         if distributions is None:
             given.pop("workload.length_growth", None)
         config = with_lengths(config, path, given)
+    if distributions is None:
+        refuse_none(config, given)
     total = config.workload.steps
     steps = np.unique(np.round(np.linspace(1.0, total, min(points, max(1, int(total))))))
     means = None if path is None else np.cumsum(path)[steps.astype(int) - 1] / steps
@@ -143,14 +145,16 @@ def cost_fan(
     found = collect(sample, Pipeline((Sampler(given), model)), progress=False).outputs[output]
     values = np.quantile(found, QUANTILES, axis=0)
     uncertain = "workload.steps" in given
-    name = config.provenance.choices.get("recipe") or "a run of your own"
+    run = run_in_words(config.provenance.choices, None if "cluster.gpus" in given else config.cluster.gpus)
+    apart = f" {DISCARDED}" if output == "tinker.total" and leaves_discards_out(config, given) else ""
+    ends = span(*(float(values[QUANTILES.index(p), -1]) for p in (0.1, 0.9)), UNITS[output])
     return CostFan(
         output,
         UNITS[output],
         100 * steps / total if uncertain else steps,
         dict(zip(QUANTILES, values)),
         1 << log2,
-        f"{name}: {output} over the run, {listed(given) if len(given) < 3 else f'{len(given)} inputs'} uncertain\n"
-        f"{standing(config)}",
+        f"{run}: {output} over the run, {listed(given) if len(given) < 3 else f'{len(given)} inputs'} uncertain\n"
+        f"{standing(config)}; P10-P90 at its end{apart} {ends}",
         "share of the run [%]" if uncertain else "training step",
     )

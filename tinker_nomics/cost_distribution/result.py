@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import TinkerNomicsError, listed
 from ..outputs import UNITS
 from ..streaming.state_files import StateFile, StateFileError, read_states, write_states
-from ..totals_text import edition_and_prices
+from ..totals_text import DISCARDED, edition_and_prices, run_in_words, span
 from ..uncertainty.sample_states import sample_reducers, sampled, state_shapes
 from ..uncertainty.simulation import MonteCarlo
 
@@ -85,14 +85,35 @@ class CostDistribution(MonteCarlo):
             "about": dict(self.about),
         }
 
+    def run_line(self) -> str:
+        """ "math_rl on Qwen/Qwen3-8B, 8 x h100-sxm": which run it is of."""
+        run = self.about["provenance"]
+        varies = "cluster.gpus" in self.about["uncertain"]
+        return run_in_words(run["choices"], None if varies else run["parameters"]["cluster.gpus"])
+
+    def inputs_line(self) -> str:
+        """How many inputs are uncertain, and which of the run's own values are held where a range is declared."""
+        count, held = len(self.about["uncertain"]), self.about.get("held") or ()
+        text = f"{count} uncertain input{'' if count == 1 else 's'}"
+        return text + (f"; {listed(held)} as given" if held else "")
+
+    def title(self, output: str) -> str:
+        """What a picture of one output says above it: the run, its edition and prices, and P10-P90."""
+        ends = span(self.quantile(output, 0.1), self.quantile(output, 0.9), UNITS[output])
+        of = self._part_after("; ")
+        part = f" {DISCARDED}" if output == "tinker.total" and self.about.get("without_discarded") else ""
+        return f"{self.run_line()}: {output} under uncertainty{of}\n{self.standing()}; P10-P90{part} {ends}"
+
     def standing(self) -> str:
         """The edition and the price date of the run, in words."""
         run = self.about["provenance"]
         return edition_and_prices(run["assumptions"], run["choices"].get("price_list"), run["overridden"])
 
     def table(self) -> str:
-        """What the totals stand for, then mean, deviation and quantiles of every output, then the events."""
-        return f"{self.standing()}\n\n{super().table()}"
+        """The run and what its totals stand for, then mean, deviation and quantiles of every output, then the events."""
+        apart = f"; Tinker {DISCARDED}" if self.about.get("without_discarded") else ""
+        text = f"{self.run_line()}\n{self.standing()}; {self.inputs_line()}{apart}\n\n{super().table()}"
+        return text + self._part_after("\n")
 
     def __str__(self) -> str:
         return self.table()
@@ -128,6 +149,12 @@ class CostDistribution(MonteCarlo):
         return write_csv(self, path, force)
 
 
+def budget_events(outputs: Iterable[str], budget: float) -> list[str]:
+    """The events "the bill exceeds the budget" of those bills that are among `outputs`."""
+    limit = repr(float(budget)).removesuffix(".0")
+    return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
+
+
 def distribution_from(
     about: Mapping[str, Any],
     states: Mapping[str, Any],
@@ -147,12 +174,6 @@ def distribution_from(
 def reducers_of(about: Mapping[str, Any]) -> dict[str, Any]:
     """The reducers of the run that a file describes."""
     return sample_reducers(about["events"], about["rows"], about["replicates"], tuple(about["octaves"]))
-
-
-def budget_events(outputs: Iterable[str], budget: float) -> list[str]:
-    """The events "the bill exceeds the budget" of those bills that are among `outputs`."""
-    limit = repr(float(budget)).removesuffix(".0")
-    return [f"{name} > {limit}" for name in ("tinker.total", "self_hosted.total") if name in outputs]
 
 
 def states_of(file: StateFile) -> dict[str, Any]:

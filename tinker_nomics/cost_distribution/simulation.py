@@ -13,7 +13,7 @@ import numpy as np
 
 from ..config import Config, set_paths
 from ..cost_parts.known_schedule import known_schedule
-from ..declared_ranges import check_distributions, declared_distributions
+from ..declared_ranges import check_distributions, declared_distributions, held, refuse_none
 from ..errors import TinkerNomicsError
 from ..outputs import UNITS
 from ..parameters import registry
@@ -24,6 +24,7 @@ from ..streaming.devices import Devices
 from ..streaming.engine import total_chunks
 from ..streaming.kept_run import run_kept
 from ..sweeps.result import provenance_of
+from ..totals_text import leaves_discards_out
 from ..uncertainty.correlation import Correlations
 from ..uncertainty.distribution_base import Distribution
 from ..uncertainty.simulation import Plan, plan
@@ -62,7 +63,8 @@ def monte_carlo(
 
     Args:
         config: what everything else is taken from.
-        distributions: {path: distribution}; every declared range that applies to the run when None.
+        distributions: {path: distribution}; when None every declared range that applies to the run, but of parameters
+            that it overrides: those are held at its values.
         samples: the total, rounded up to replicates x 2^m.
         seed: whole number >= 0; the same seed gives the same counts on any layout.
         lengths: mean completion tokens per step (array [steps] or a CSV file), in the place of length and growth.
@@ -90,6 +92,7 @@ def monte_carlo(
         given = declared_distributions(config)
         if path is not None:
             given.pop("workload.length_growth", None)
+        refuse_none(config, given)
     if path is not None:
         config = with_lengths(config, path, given)
     refuse_out_of_bounds(config, given, "this Monte Carlo run")
@@ -176,6 +179,8 @@ def _description(
         },
         "correlations": sorted([*sorted(pair), float(rank)] for pair, rank in (correlations or {}).items()),
         "lengths": None if lengths is None else lengths.tolist(),
+        "held": list(held(config, planned.study.distributions)),
+        "without_discarded": leaves_discards_out(config, planned.study.distributions),
         "provenance": provenance,
     }
     about["hash"] = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]

@@ -15,15 +15,16 @@ from ..boundary import x64
 from ..config import Config, copy_with, get
 from ..cost_model import evaluate, read_leaves
 from ..cost_parts.known_schedule import known_schedule
-from ..declared_ranges import HIGH, LOW, declared_distributions
+from ..declared_ranges import HIGH, LOW, declared_distributions, held
 from ..notes import notes_of
 from ..one_shot import one_shot
 from ..outputs import Estimate, PricedRun
 from ..parameters import registry
 from ..plain_config import refuse_overflow
+from ..totals_text import SIDES, range_in_words, sides_of
 from ..uncertainty import Distribution
 
-ROWS = 1023  # quasi-random points beside the run itself: P10 and P90 within some percent of the span between them
+ROWS = 16383  # quasi-random points beside the run itself: P10 and P90 within 0.5 % of those of many more
 TOTALS = ("tinker.total", "self_hosted.total", "difference.total", "self_hosted.hours")
 
 
@@ -35,12 +36,21 @@ class Ranged:
         estimate: at the run's own values.
         low, high: {output: P10}, {output: P90} of the four totals; empty where nothing uncertain has a declared range.
         varied: the parameters that were varied, each over its declared distribution, independently.
+        held: parameters with a declared range that the run gives itself.
     """
 
     estimate: Estimate
     low: Mapping[str, float]
     high: Mapping[str, float]
     varied: tuple[str, ...]
+    held: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """The totals' P10 and P90, what is held, and where the run's own totals lie beyond them."""
+        run = self.estimate.run
+        sides = SIDES if run is None else sides_of(run.config)
+        totals = {name: self.estimate[name] for name in SIDES}
+        return range_in_words(self.low, self.high, len(self.varied), sides, self.held, totals)
 
 
 def estimate_with_range(config: Config) -> Ranged:
@@ -62,10 +72,11 @@ def estimate_with_range(config: Config) -> Ranged:
     priced = jax.tree.unflatten(shape, found[0].tolist())
     estimate = copy_with(priced, {"notes": notes_of(config), "run": PricedRun(config)})
     refuse_overflow(config, estimate)
+    fixed = held(config, distributions)
     if not distributions:
-        return Ranged(estimate, {}, {}, ())
+        return Ranged(estimate, {}, {}, (), fixed)
     columns = jax.tree.unflatten(shape, list(found[1:].T))
-    return Ranged(estimate, *range_of({name: columns[name] for name in TOTALS}), tuple(distributions))
+    return Ranged(estimate, *range_of({name: columns[name] for name in TOTALS}), tuple(distributions), fixed)
 
 
 def drawn_rows(config: Config, distributions: Mapping[str, Distribution]) -> np.ndarray:
@@ -75,8 +86,7 @@ def drawn_rows(config: Config, distributions: Mapping[str, Distribution]) -> np.
     paths = [path for path in registry() if get(config, path) is not None]
     for (path, distribution), u in zip(distributions.items(), kronecker(ROWS, len(distributions)).T, strict=True):
         parameter = registry()[path]
-        drawn = np.array([float(distribution.quantile(float(x))) for x in u])
-        rows[:, paths.index(path)] = np.clip(drawn, parameter.low, parameter.high)
+        rows[:, paths.index(path)] = np.clip(distribution.quantile(u), parameter.low, parameter.high)
     return rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..outputs import UNITS
 from ..parameters import registry
 from ..quantities import show
-from ..totals_text import span, standing
+from ..totals_text import DISCARDED, leaves_discards_out, span, standing
 from ..uncertainty.percentile_lines import Spider
 from ..uncertainty.swings import Bar, Tornado
 from .parameter_lines import POINTS
@@ -61,7 +61,7 @@ def _choice_bars(report: SensitivityReport, output: str) -> list[Bar]:
     """A bar per choice between the catalog's next row down and up, with their names at its ends."""
     found = []
     for choice in ("chip", "model"):
-        sides = {row.side: row for row in report.choices if row.choice == choice}
+        sides = {row.side: row for row in report.choices if row.choice == choice and output in row.outputs}
         if not sides:
             continue
         here = report.outputs[output]
@@ -121,4 +121,6 @@ def _standing(report: SensitivityReport, output: str) -> str:
     """What the base of a picture stands for: edition, price date, and its range where all uncertainties vary."""
     if output not in report.low:
         return f"{standing(report.config)}; no range is declared"
-    return f"{standing(report.config)}; P10-P90 {span(report.low[output], report.high[output], UNITS[output])}"
+    part = f" {DISCARDED}" if output == "tinker.total" and leaves_discards_out(report.config) else ""
+    ends = span(report.low[output], report.high[output], UNITS[output])
+    return f"{standing(report.config)}; P10-P90{part} {ends}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..config import Config
 from ..cost_distribution.bounds import refuse_out_of_bounds
-from ..declared_ranges import HIGH, LOW, Span, check_distributions, declared_distributions, spans
+from ..declared_ranges import HIGH, LOW, Span, check_distributions, declared_distributions, held, spans
 from ..notes import notes_of
 from ..outputs import UNITS
 from ..parameters import registry
@@ -81,6 +81,7 @@ class SensitivityReport:
         spans: {path: its range or step}.
         low, high: {output: P10}, {output: P90} where all declared uncertainties vary at once; empty where none is.
         varied: those uncertainties.
+        held: parameters with a declared range that the run gives itself, so that low and high do not vary them.
     """
 
     config: Config
@@ -94,6 +95,7 @@ class SensitivityReport:
     low: dict[str, float]
     high: dict[str, float]
     varied: tuple[str, ...]
+    held: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         costs = ", ".join(f"{name} {self._with_range(name)}" for name in self.outputs)
@@ -127,6 +129,7 @@ class SensitivityReport:
             "outputs": dict(self.outputs),
             "range": ends(self.low, self.high),
             "varied": list(self.varied),
+            "held": list(self.held),
             "run": dict(self.config.provenance.choices) | {"assumptions": self.config.assumptions.edition},
             "notes": list(notes_of(self.config)),
             "parameters": {path: asdict(row) for path, row in self.parameters.items()},
@@ -206,6 +209,7 @@ def sensitivity(
         low=low,
         high=high,
         varied=tuple(uncertain),
+        held=held(config, uncertain),
     )
 
 

@@ -11,7 +11,7 @@ from ..errors import listed
 from ..notes import warnings_of
 from ..outputs import UNITS
 from ..parameters import registry
-from ..quantities import show
+from ..quantities import grouped, show
 from ..totals_text import headline
 from .branch_words import side_in_words
 
@@ -68,7 +68,7 @@ def report_text(report: SensitivityReport, output: str | None = None) -> str:
 def _headline(report: SensitivityReport) -> str:
     out, choices = report.outputs, report.config.provenance.choices
     name = choices.get("recipe") or "a run of your own"
-    bills, stand = headline(report.config, out, report.low, report.high, len(report.varied)).split("\n")
+    bills, stand = headline(report.config, out, report.low, report.high, len(report.varied), report.held).split("\n")
     first = f"What moves the cost of {name} on {choices.get('model') or 'a model of your own'}: {bills}"
     cheaper = "own GPUs are cheaper" if out["difference.total"] < 0 else "Tinker is cheaper"
     verdict = (
@@ -137,7 +137,7 @@ def _four(value: float, unit: str) -> str:
 def _short(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 1e4 or value == round(value) else f"{value:.3g}"
+    return grouped(value) if abs(value) >= 1e4 or value == round(value) else f"{value:.3g}"
 
 
 def _facts(report: SensitivityReport, shown: Mapping[str, str]) -> str:
@@ -177,15 +177,17 @@ def _choices(report: SensitivityReport) -> str:
     for row in report.choices:
         chosen = report.config.provenance.choices.get(row.choice)
         more = {name: value - report.outputs[name] for name, value in row.outputs.items()}
-        changes = [_usd(more[name]) if more[name] else "-" for name in _COSTS]
-        rows.append([f"{row.choice}: {row.name} for {chosen}", *changes, f"{more['self_hosted.hours']:+,.2f} h"])
+        changes = [(_usd(more[name]) if more[name] else "-") if name in more else "refused" for name in _COSTS]
+        hours = f"{more['self_hosted.hours']:+,.2f} h" if "self_hosted.hours" in more else ""
+        rows.append([f"{row.choice}: {row.name} for {chosen}", *changes, hours])
     kept = [path for path in report.config.provenance.overridden if path.startswith(("model.", "prices.", "cluster."))]
     title = (
         "choices: what the next row of the catalog down and up would add"
         + ("; what this run overrides stays" if kept else "")
         + "\n"
     )
-    return title + table(rows, ["", "Tinker", "own GPUs", "time"], "lrrr", indent=2)
+    refused = [_wrapped(f"  own GPUs refuse {row.name}: {row.refused}") for row in report.choices if row.refused]
+    return "\n".join([title + table(rows, ["", "Tinker", "own GPUs", "time"], "lrrr", indent=2), *refused])
 
 
 def _branch(row: Switch) -> str:
@@ -199,7 +201,9 @@ def _branch(row: Switch) -> str:
     if len(known) < len(row.jump):
         jumps.append("on one side of it the run does not fit on the GPUs")
     where = (
-        "jump there" if row.step is None else f"the step from {_short(row.step[0])} to {_short(row.step[1])} changes"
+        "jump there, going up"
+        if row.step is None
+        else f"the step from {_short(row.step[0])} to {_short(row.step[1])} changes"
     )
     what = f"; {where}: {', '.join(jumps)}" if jumps else ""
     parameter = registry()[row.path]

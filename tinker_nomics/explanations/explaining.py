@@ -21,7 +21,9 @@ from ..cost_sensitivity.estimate_range import Ranged, estimate_with_range
 from ..errors import ConfigError
 from ..notes import notes_of
 from ..one_shot import one_shot
-from ..totals_text import ends, prices_of, spans
+from ..plain_config import checked
+from ..totals_text import SIDES as SIDES_IN_WORDS
+from ..totals_text import ends, prices_of, sides_of, spans
 from .deviations import BY_SWITCH, Deviation
 
 if TYPE_CHECKING:
@@ -97,8 +99,12 @@ class Explanation:
     def plot(self) -> Figure:
         """The waterfall of both sides as a figure."""
         from ..plots.waterfall import waterfall_figure
+        from .explanation_text import amounts_of
 
-        rows = [(f"{line.deviation.number} {line.deviation.title}", line.tinker, line.own) for line in self.lines]
+        titles = [f"{line.deviation.number} {line.deviation.title}" for line in self.lines]
+        # rounded as the table is, so that both say the same
+        tinker, own = ([amount / 100 for amount in amounts] for amounts in amounts_of(self))
+        rows = list(zip(titles, tinker, own, strict=True))
         choices = self.config.provenance.choices
         run = f"{choices.get('recipe') or 'a run of your own'} on {choices.get('model') or 'a model of your own'}"
         ranges = "; ".join(
@@ -123,9 +129,10 @@ def explain(config: Config) -> Explanation:
         config: a run with plain numbers; its own assumptions do not matter.
 
     Raises:
+        TinkerNomicsError: no Config.
         ConfigError: what the run needs in the revised edition and lacks, beyond single deviations that can be left out.
     """
-    left_out = _impossible(config)
+    left_out = _impossible(checked(config, "explain"))
     free = tuple(switch for switch in SWITCHES if switch not in left_out)
     totals = _totals(config, free)
     published = _corner(totals, free, ("dated_prices",))
@@ -158,7 +165,11 @@ def _ranges(config: Config, free: tuple[str, ...]) -> dict[str, Ranged]:
 
 
 def _range(ranged: Ranged) -> str:
-    return spans(ranged.low, ranged.high) or "no range is declared"
+    run = ranged.estimate.run
+    return (
+        spans(ranged.low, ranged.high, SIDES_IN_WORDS if run is None else sides_of(run.config))
+        or "no range is declared"
+    )
 
 
 def _impossible(config: Config) -> dict[str, str]:

@@ -10,12 +10,14 @@ import numpy as np
 
 from ..cli.text_table import table
 from ..errors import listed
-from ..totals_text import prices_of, range_in_words
+from ..totals_text import prices_of
 
 if TYPE_CHECKING:
     from .explaining import Explanation
 
 WIDTH = 100
+_COLUMN = 74  # letters of a deviation on a line
+_SIDES = ("tinker.total", "self_hosted.total")
 
 
 def cents(lines: Sequence[float], start: float, end: float) -> list[int]:
@@ -32,17 +34,22 @@ def cents(lines: Sequence[float], start: float, end: float) -> list[int]:
     return [int(value) for value in whole]
 
 
-def explanation_text(explanation: Explanation) -> str:
-    """One line per deviation with what it adds to either total; below, why."""
-    sides = ("tinker.total", "self_hosted.total")
-    amounts = [
+def amounts_of(explanation: Explanation) -> list[list[int]]:
+    """What each line adds to either total, in whole cents that add up as printed."""
+    return [
         cents(
-            [line.tinker if side == sides[0] else line.own for line in explanation.lines],
+            [line.tinker if side == _SIDES[0] else line.own for line in explanation.lines],
             explanation.start[side],
             explanation.end[side],
         )
-        for side in sides
+        for side in _SIDES
     ]
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """One line per deviation with what it adds to either total; below, why."""
+    sides = _SIDES
+    amounts = amounts_of(explanation)
     at = f"at {prices_of(explanation.config)}"
     paged = "dated_prices" not in explanation.left_out
     start = "the page's own prices" if paged else at
@@ -57,8 +64,7 @@ def explanation_text(explanation: Explanation) -> str:
             *(_usd(round(explanation.end[side] * 100)) for side in sides),
         ]
     )
-    shortened = [[number, textwrap.shorten(what, 72, placeholder=" ..."), *rest] for number, what, *rest in rows]
-    parts = [table(shortened, ["#", "deviation", "Tinker", "own GPUs"], "rlrr")]
+    parts = [table(_folded(rows), ["#", "deviation", "Tinker", "own GPUs"], "rlrr")]
     parts.append(_ranges(explanation, at, start))
     between = f"The published edition {at}: Tinker ${explanation.published[sides[0]]:,.2f}, own GPUs "
     between += f"${explanation.published[sides[1]]:,.2f}.\n"
@@ -78,14 +84,21 @@ def explanation_text(explanation: Explanation) -> str:
     return "\n\n".join(parts)
 
 
+def _folded(rows: list[list[str]]) -> list[list[str]]:
+    """The rows, with a deviation that is longer than its column going on beneath."""
+    found = []
+    for number, what, *rest in rows:
+        first, *more = textwrap.wrap(what, _COLUMN, subsequent_indent="  ")
+        found += [[number, first, *rest], *(["", line, "", ""] for line in more)]
+    return found
+
+
 def _ranges(explanation: Explanation, at: str, start: str) -> str:
     names = {"start": f"published, {start}", "published": f"published, {at}", "end": f"revised, {at}"}
     if at == start:
         del names["start"]
     lines = [
-        f"  {title}: {range_in_words(ranged.low, ranged.high, len(ranged.varied))}"
-        for name, title in names.items()
-        for ranged in (explanation.ranges[name],)
+        f"  {title}: {ranged.in_words()}" for name, title in names.items() for ranged in (explanation.ranges[name],)
     ]
     return "\n".join(["Range of the totals", *map(_wrapped, lines)])
 
