@@ -10,6 +10,7 @@ from .errors import TinkerNomicsError, listed
 from .outputs import by_path
 from .parameters import nearest
 
+_LISTED = 12  # outputs that an error lists
 OUTPUTS = ("tinker.total", "self_hosted.total", "self_hosted.hours", "difference.total")
 
 
@@ -25,8 +26,11 @@ def every_output(config: Config) -> dict[str, Any]:
 
 
 def check_output(name: str, known: tuple[str, ...] = OUTPUTS) -> str:
-    """`name` where it is one of `known`; else an error that names the nearest and all of them."""
+    """`name` where it is one of `known`; else an error that names the nearest, and all of them or where they stand."""
     if name not in known:
-        alike = nearest(str(name), known, 1)[0]
-        raise TinkerNomicsError(f"no output {name!r}; the nearest is {alike}, there are {listed(known)}")
+        alike = nearest(str(name), known)
+        more = f"there are {listed(known)}"
+        if len(known) > _LISTED:
+            more = f"then {listed(alike[1:])}; `tinker-nomics estimate RECIPE --json` shows all {len(known)}"
+        raise TinkerNomicsError(f"no output {name!r}; the nearest is {alike[0]}, {more}")
     return name
