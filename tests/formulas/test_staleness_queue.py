@@ -137,3 +137,12 @@ def test_it_maps_over_arrays() -> None:
     with x64():
         shares = np.asarray(discarded_share(np.array([0.1, 1.0, 2.0]), 1.0, 128.0, 1.0))
     assert shares.shape == (3,) and np.all(np.diff(shares) > 0)
+
+
+@pytest.mark.parametrize(("cv", "least"), [(0.1, 0.027), (0.3, 0.077), (1.0, 0.148)])
+def test_a_trainer_that_takes_no_time_still_leaves_groups_too_old(cv, least):
+    """At k = 1 a group that outlasts its two steps is stale, and a step lasts a mean group time: spread alone decides."""
+    run = queue.simulate(1e-4, 1, 128, cv, 1000, warm_up=100, seed=3)
+    assert share(1e-4, 1, 128, cv) == pytest.approx(least, abs=0.001)
+    assert run.discard == pytest.approx(least, abs=0.005)
+    assert share(1e-4, 1, 128, cv) < share(0.1, 1, 128, cv)
