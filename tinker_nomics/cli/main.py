@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from .early_interrupt import ending_at_once
+
 # name -> (module, help); a module is imported only when its command is called, and JAX only when that command runs
 COMMANDS = {
     "estimate": ("estimate_command", "what a run costs on Tinker and on own GPUs, side by side"),
@@ -25,6 +27,7 @@ COMMANDS = {
 }
 PROGRAM = "tinker-nomics"
 _LINES = "\n\t"
+_STOPPED = f"{PROGRAM}: stopped"
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,8 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: error: standard output is closed; leave it open, or send it to a file", file=sys.stderr)
         return 2
     try:
-        status = _main(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        with ending_at_once(_STOPPED):
+            status = _main(list(sys.argv[1:] if argv is None else argv))
+            sys.stdout.flush()
         return status
     except BrokenPipeError:
         # the reader of a pipe (head, less) has seen enough; Python would complain once more when it closes stdout
@@ -89,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _stopped() -> int:
-    print(f"{PROGRAM}: stopped", file=sys.stderr)
+    print(_STOPPED, file=sys.stderr)
     return 130
 
 
