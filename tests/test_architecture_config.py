@@ -258,5 +258,8 @@ def test_unknown_fields_are_told_with_the_estimate(tmp_path):
     path.write_text(json.dumps(LLAMA | {"memory_banks": 4}), encoding="utf-8")
     prices = {"prices.prefill": 0.1, "prices.sample": 0.4, "prices.train": 0.4}
     config = tn.Config.from_recipe("math_rl", model=str(path), assumptions="published", overrides=prices)
-    note = "model mine: fields not understood, which may change the numbers: memory_banks"
+    note = (
+        "model mine: fields not understood, which may change the numbers: memory_banks; dtype is absent: weights are "
+        "counted in bf16"
+    )
     assert note in tn.estimate(config).notes

@@ -182,6 +182,8 @@ def _model(gathering: _Gathering, name: str | None) -> str | None:
     gathering.add({path: getattr(row, path.split(".")[1]) for path in paths}, row.source)
     if row.note and is_file(name):
         gathering.notes.append(f"model {row.id}: {row.note}")
+    if row.weights:
+        gathering.notes.append(f"model {row.id}: {row.weights}")
     return row.id
 
 

@@ -44,12 +44,14 @@ def test_config_ledger_and_gguf_agree(tmp_path: Path) -> None:
 
 
 def test_a_toml_row_and_a_name_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps(CONFIG | {"memory_banks": 2}))
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG | {"memory_banks": 2, "torch_dtype": "float16"}))
     (tmp_path / "row.toml").write_text('id = "mine/row"\nconfig = "config.json"\n')
+    told = "fields not understood, which may change the numbers: memory_banks; weights are counted in float16, as dtype says"
     assert catalog.model_from_file(tmp_path / "row.toml").id == "mine/row"
+    assert catalog.model_from_file(tmp_path / "row.toml").note == told
     row = catalog.model_from_file(tmp_path / "config.json", name="mine/config")
     assert row.id == "mine/config"
-    assert row.note == "fields not understood, which may change the numbers: memory_banks"
+    assert row.note == told
 
 
 def test_files_that_are_missing_or_no_model_are_refused(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ class Fields:
             self.missing.append(f"{name} of {' and '.join(allowed)} only, not {unknown}")
 
 
-def _load(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+def load_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+    """The parsed object of a config.json, given itself, as text or as a path, and how errors call it."""
     if isinstance(config, Mapping):
         return config, "this config"
     text, where = str(config), "this config text"
@@ -123,7 +124,7 @@ def _load(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[s
 
 def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Architecture:
     """See `Architecture.from_hf_config`."""
-    outer, where = _load(config)
+    outer, where = load_config(config)
     inner: Any = outer.get("text_config", outer)
     if not isinstance(inner, Mapping):
         raise ArchitectureError(f"{where}: text_config is {inner!r}, not an object")

@@ -40,7 +40,7 @@ def figure_values(architecture: Architecture, bytes_per_weight: float = 2.0) -> 
     mixtures = [group for group in architecture.groups if isinstance(group, Moe)]
     if not attention:
         raise TinkerNomicsError(f"{architecture.kind} has no attention layer: the revised rollout formulas need one")
-    routed = {id(group): float(_routed(group, architecture.hidden)) for group in mixtures}
+    routed = {id(group): float(routed_parameters(group, architecture.hidden)) for group in mixtures}
     largest = max(mixtures, key=lambda group: routed[id(group)], default=None)
     heads = [group.kv_heads if isinstance(group, Attention) else 1 for group in attention]
     return dict(
@@ -65,7 +65,7 @@ def figure_values(architecture: Architecture, bytes_per_weight: float = 2.0) -> 
     )
 
 
-def _routed(group: Moe, hidden: int) -> int:
+def routed_parameters(group: Moe, hidden: int) -> int:
     """Parameters of the routed experts of a group."""
     inner = hidden if group.latent is None else group.latent
     return group.layers * group.experts * (3 if group.gated else 2) * inner * group.width

@@ -6,15 +6,17 @@ import os
 from pathlib import Path
 
 from ..architectures.architecture import Architecture, ArchitectureError
+from ..architectures.hf_storage import stored_weights
 from ..printable import printable
 from ..reading import read_text
-from .model_table import ModelRow
+from .model_table import ModelRow, unknown_fields_note
 
 
 def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> ModelRow:
     """The model that a file describes; its kind is told by the file's name and content.
 
-    A GGUF header or ledger gives the weights' bytes as stored, every tensor counted; a config.json gives them in bf16.
+    A GGUF header or ledger gives the weights' bytes as stored, every tensor counted; a config.json gives those of its
+    matrices, as `stored_weights` says, and the row's note tells in what they are counted.
 
     Args:
         path: a ``.toml`` row, a ``config.json``, a ``.gguf`` file or a ledger in JSON.
@@ -33,11 +35,10 @@ def model_from_file(path: str | os.PathLike[str], name: str | None = None) -> Mo
         text = read_text(where, "a config.json, a ledger or a GGUF file", ArchitectureError)
         if '"tensors"' not in text:
             architecture = Architecture.from_hf_config(where)
-            note = ""
-            if architecture.unknown_fields:
-                note = f"fields not understood, which may change the numbers: {', '.join(architecture.unknown_fields)}"
+            stored = stored_weights(where, architecture)
+            note = "; ".join(text for text in (unknown_fields_note(architecture), stored.note) if text)
             own = name or (where.parent.name if where.name == "config.json" else where.stem) or where.stem
-            return ModelRow.from_architecture(own, architecture, str(where), note=note)
+            return ModelRow.from_architecture(own, architecture, str(where), note=note, **stored.figures)
     from ..decode import HeaderSource, read_header
 
     header = HeaderSource.from_ledger(where) if where.suffix.lower() == ".json" else read_header(where)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from ..architectures.architecture import Architecture
+from ..architectures.hf_storage import stored_weights
 from ..architectures.model_figures import figure_values
 from ..errors import ConfigError, Problem, TinkerNomicsError
 from .lookup import find, tail
@@ -56,13 +57,14 @@ class ModelRow:
         architecture: the geometry; None where no source gives it.
         parameters: matrix parameters, all experts counted; None without an architecture.
         active_parameters: those that a token uses, the embedding table included.
-        weight_bytes: bytes of the weights in bf16 [B].
+        weight_bytes: bytes of the weights [B]: in bf16 in the catalog; of a file, as its note says.
         kv_bytes_per_token: cache bytes per token of context that grow without limit, bf16 [B].
         window_kv_bytes_per_token: cache bytes per token within `window` tokens, bf16 [B].
         window: the sliding window [tokens]; None without one.
         state_bytes_per_sequence: fixed recurrent state, fp32 [B].
         lora_parameters_per_rank: exact; from the geometry, or from the published table where there is none.
         lora_parameters_per_rank_published: the calculator page's own count; None for kinds that it does not treat.
+        weights: in what the weights are counted where the published ones are stored otherwise; "" elsewhere.
         source, date, status, note: where the row comes from; status V, S, D, or U for a user's own.
         matrix_parameters ... lora_used_per_rank: as `formulas.figures.ModelFigures`; None without an architecture, and
             for one that those formulas do not describe.
@@ -83,6 +85,7 @@ class ModelRow:
     date: str = ""
     status: str = "U"
     note: str = ""
+    weights: str = ""
     matrix_parameters: float | None = None
     lookup_bytes: float | None = None
     expert_bytes: float | None = None
@@ -148,7 +151,12 @@ class ModelRow:
         text = {key: str(table.get(key, "")) for key in _TEXT}
         source = text["source"] or "given by the user"
         if architecture is not None:
-            return cls.from_architecture(text["id"], architecture, source, date=text["date"], note=text["note"], **own)
+            notes = [text["note"], unknown_fields_note(architecture)]
+            if "config" in table and "weight_bytes" not in own:
+                stored = stored_weights(_config(table, folder), architecture)
+                own, notes = {**stored.figures, **own}, [*notes, stored.note]
+            note = "; ".join(part for part in notes if part)
+            return cls.from_architecture(text["id"], architecture, source, date=text["date"], note=note, **own)
         own.setdefault("active_parameters", own["parameters"])
         own.setdefault("weight_bytes", 2.0 * own["parameters"])
         filled: dict[str, Any] = {key: own.get(key) for key in NUMBERS}
@@ -163,6 +171,17 @@ def _revised_figures(architecture: Architecture, bytes_per_weight: float) -> dic
     return {name: values[name] for name in _FIGURES}
 
 
+def unknown_fields_note(architecture: Architecture) -> str:
+    """The fields of a file that its reader does not know, in words; "" where there are none."""
+    if not architecture.unknown_fields:
+        return ""
+    return f"fields not understood, which may change the numbers: {', '.join(architecture.unknown_fields)}"
+
+
+def _config(table: Mapping[str, Any], folder: Any) -> Any:
+    return (folder / table["config"]) if folder else table["config"]
+
+
 def _geometry(table: Mapping[str, Any], folder: Any, problems: list[Problem]) -> Architecture | None:
     if "architecture" in table and "config" in table:
         problems.append(Problem("config", table["config"], "either [architecture] or config, not both"))
@@ -171,7 +190,7 @@ def _geometry(table: Mapping[str, Any], folder: Any, problems: list[Problem]) ->
         if "architecture" in table:
             return Architecture.from_dict(table["architecture"])
         if "config" in table:
-            return Architecture.from_hf_config((folder / table["config"]) if folder else table["config"])
+            return Architecture.from_hf_config(_config(table, folder))
     except ConfigError as error:
         problems.extend(error.problems)
     except TinkerNomicsError as error:
@@ -184,7 +203,7 @@ def _rows() -> dict[str, ModelRow]:
     rows: dict[str, ModelRow] = {}
     for row in packaged("models.toml")["model"]:
         architecture = Architecture.from_dict(row["architecture"], row["ids"][0])
-        about = {key: row.get(key, "") for key in ("date", "status", "note")}
+        about = {key: row.get(key, "") for key in ("date", "status", "note", "weights")}
         for identity in row["ids"]:
             rows[identity] = ModelRow.from_architecture(identity, architecture, row["source"], **about)
     table = packaged("lora_table.toml")
