@@ -130,7 +130,7 @@ def test_a_reader_that_stops_at_once_is_no_error(arguments):
 
 
 def test_a_cost_that_is_no_number_is_no_estimate(capsys):
-    assert main(["estimate", *MATH, "--workload.steps", "1e300", "--json"]) == 2
+    assert main(["estimate", *MATH, "--cluster.price-per-gpu-hour", "1e308", "--json"]) == 2
     captured = capsys.readouterr()
     assert "too large to be a number" in captured.err and captured.out == ""
 

@@ -110,7 +110,7 @@ def _neighbours(
         row = model.base.copy()
         for path, value in changed.items():
             row[model.paths.index(path)] = value
-        outputs = dict(zip(OUTPUTS, map(float, np.asarray(model.outputs(row[None])[0][0]))))
+        outputs: dict[str, float] = dict(zip(OUTPUTS, map(float, np.asarray(model.outputs(row[None])[0][0]))))
         refused = "; ".join(problem.allowed for problem in problems_of(set_paths(config, changed)))
         if refused:
             outputs = {output: value for output, value in outputs.items() if output == "tinker.total"}
