@@ -356,9 +356,11 @@ def _assemble(
     named = {problem.path for problem in gathering.problems}
     # what could not be looked up has stand-ins, of which nothing but bounds can be asked
     asked = copy_with(config, {"assumptions": Assumptions()}) if named else config
-    found = [problem for problem in problems_of(asked) if problem.path not in named]
+    absent = gathering.absent
     problems = gathering.problems + [
-        gathering.absent.get(problem.path, problem) if problem.value is None else problem for problem in found
+        absent[problem.path] if problem.value is None and problem.path in absent else problem
+        for problem in problems_of(asked)
+        if problem.path not in named
     ]
     if problems:
         raise ConfigError(problems)
