@@ -37,7 +37,7 @@ class Holding(eqx.Module):
 DEVICE = jax.devices()[0]
 
 
-@pytest.mark.parametrize("run", [lambda *a, **k: st.run(*a, REDUCERS, **k), st.collect])
+@pytest.mark.parametrize("run", [lambda *a, **k: st.run(a[0], a[1], REDUCERS, **k), st.collect])
 @pytest.mark.parametrize(
     "change,words",
     [
@@ -89,8 +89,9 @@ def test_the_largest_state_is_named(monkeypatch):
 def test_what_else_is_refused():
     with pytest.raises(TinkerNomicsError, match="reducers = 3: a mapping is expected"):
         st.run(POINTS, Model(), 3)  # type: ignore[arg-type]
-    with pytest.raises(TinkerNomicsError, match="the model returned a dict; Evaluation"):
-        st.run(POINTS, Bare(), REDUCERS)  # type: ignore[arg-type]
+    for run in (lambda model: st.run(POINTS, model, REDUCERS), lambda model: st.collect(POINTS, model)):
+        with pytest.raises(TinkerNomicsError, match="the model returned a dict; Evaluation"):
+            run(Bare())
     with pytest.raises(TinkerNomicsError, match="resume = True: name the file"):
         run_kept(POINTS, Model(), REDUCERS, None, {}, {}, resume=True)
     with pytest.raises(TinkerNomicsError, match="every = -1: a number of seconds"):

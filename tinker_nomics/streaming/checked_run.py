@@ -64,15 +64,20 @@ def _refuse_class(what: str, value: Any) -> None:
 
 def check_evaluation(evaluation: Any, size: int) -> Evaluation:
     """An evaluation of `size` points as the model returned it (traced), or an error that says what is wrong with it."""
+    for name, value in outputs_of(evaluation).items():
+        if value.ndim == 0 or value.shape[0] != size:
+            raise TinkerNomicsError(f"output {name!r} has shape {value.shape}; its first axis must be {size} points")
+    return evaluation
+
+
+def outputs_of(evaluation: Any) -> dict[str, jax.Array]:
+    """The outputs of what a model returned (traced), which is refused where it is no Evaluation."""
     if not isinstance(evaluation, Evaluation):
         raise TinkerNomicsError(
             f"the model returned a {type(evaluation).__name__}; Evaluation(outputs={{name: array}}, inputs={{...}}) is "
             "expected"
         )
-    for name, value in evaluation.outputs.items():
-        if value.ndim == 0 or value.shape[0] != size:
-            raise TinkerNomicsError(f"output {name!r} has shape {value.shape}; its first axis must be {size} points")
-    return evaluation
+    return evaluation.outputs
 
 
 def check_memory(states: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ..boundary import x64
-from .checked_run import check_model
+from .checked_run import check_model, outputs_of
 from .chunk_range import chunk_range
 from .devices import Devices, layout_of
 from .engine import ModelFunction, Points, evaluate_chunk
@@ -61,12 +61,12 @@ class HostPoints(Protocol):
 @jax.jit
 def outputs_of_block(block: Any, model: Any) -> dict[str, jax.Array]:
     """model(block).outputs, compiled; its `eval_shape(block, model)` says their shapes and causes no second trace."""
-    return model(block).outputs
+    return outputs_of(model(block))
 
 
 @jax.jit
 def _outputs(points: Any, model: Any, number: Any) -> dict[str, jax.Array]:
-    return evaluate_chunk(points, model, number).outputs
+    return outputs_of(evaluate_chunk(points, model, number))
 
 
 class _Crew:
