@@ -56,7 +56,7 @@ def test_there_is_a_config_of_every_model_type() -> None:
     assert set(FAMILY_CONFIGS) == set(FAMILIES)
     for name, config in FAMILY_CONFIGS.items():
         unknown = Architecture.from_hf_config(config).unknown_fields
-        assert name == "nemotron_h" or not [field for field in unknown if field != "intermediate_size"], (name, unknown)
+        assert unknown == (), (name, unknown)
 
 
 FIELDS = [(name, field) for name, config in FAMILY_CONFIGS.items() for field in config if field != "model_type"]
@@ -190,3 +190,16 @@ def test_qwen3_moe_is_not_read_without_the_width_of_its_experts() -> None:
     less = {name: value for name, value in FAMILY_CONFIGS["qwen3_moe"].items() if name != "moe_intermediate_size"}
     with pytest.raises(ArchitectureError, match="a qwen3_moe config needs moe_intermediate_size"):
         Architecture.from_hf_config(less)
+
+
+def test_a_switch_that_nobody_reads_is_named_where_it_is_on() -> None:
+    off = FAMILY_CONFIGS["qwen3_next"] | {"use_sliding_window": False, "max_window_layers": 8}
+    assert Architecture.from_hf_config(off).unknown_fields == ()
+    assert Architecture.from_hf_config(off | {"use_sliding_window": True}).unknown_fields == (
+        "max_window_layers",
+        "use_sliding_window",
+    )
+    assert Architecture.from_hf_config(FAMILY_CONFIGS["llama"] | {"sliding_window": 32}).unknown_fields == (
+        "sliding_window",
+    )
+    assert Architecture.from_hf_config(FAMILY_CONFIGS["llama"] | {"sliding_window": None}).unknown_fields == ()

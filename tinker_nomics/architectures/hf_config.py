@@ -30,6 +30,10 @@ def _elsewhere() -> frozenset[str]:
     return frozenset(tomllib.loads(text)["no_geometry"])
 
 
+# switches that say nothing where they are off, and the fields that then say nothing either
+_WHERE_OFF = {"use_sliding_window": ("max_window_layers", "sliding_window"), "use_bidirectional_attention": ()}
+
+
 class Fields:
     """A config's fields, read by name: missing ones are collected, and the unread ones can be listed."""
 
@@ -148,6 +152,9 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
     wrong = [what for group in groups if (what := group.impossible())]
     if wrong:
         raise ArchitectureError(f"{where}: no {family} model can be this: {'; '.join(dict.fromkeys(wrong))}")
+    for switch, more in _WHERE_OFF.items():
+        if inner.get(switch) is False:
+            fields.known(switch, *more)
     given = {name for name, value in inner.items() if value is not None}
     return Architecture(family, hidden, vocab, tied, groups, tuple(sorted(given - fields.read - _elsewhere())))
 
