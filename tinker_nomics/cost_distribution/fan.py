@@ -154,7 +154,7 @@ def cost_fan(
         100 * steps / total if uncertain else steps,
         dict(zip(QUANTILES, values)),
         1 << log2,
-        f"{run}: {output} over the run, {listed(given) if len(given) < 3 else f'{len(given)} inputs'} uncertain\n"
-        f"{standing(config)}; P10-P90 at its end{apart} {ends}",
+        f"{run}: {output} over the run\n{standing(config)}; P10-P90 at its end{apart} {ends}\n"
+        f"{listed(given) if len(given) < 3 else f'{len(given)} inputs'} uncertain",
         "share of the run [%]" if uncertain else "training step",
     )
