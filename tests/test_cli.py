@@ -146,4 +146,5 @@ def test_a_reader_that_stops_reading_is_no_error():
 
 def test_monte_carlo_says_edition_and_price_date(capsys):
     assert main(["monte-carlo", *WORKED, "--samples", "1e3", "--assumptions", "published", "--quiet"]) == 0
-    assert capsys.readouterr().out.startswith("edition published, prices of 2026-01-05\n")
+    run, standing = capsys.readouterr().out.splitlines()[:2]
+    assert run.startswith("math_rl on ") and standing.startswith("edition published, prices of 2026-01-05;")
