@@ -39,7 +39,9 @@ FAMILY_CONFIGS: dict[str, dict[str, Any]] = {
     **{name: _DENSE | _SWITCHED for name in ("qwen2", "qwen3")},
     "smollm3": _DENSE | _WINDOW | {"use_sliding_window": True, "layer_types": _KINDS},
     **{name: _DENSE | _WINDOW for name in ("gemma2", "olmo3")},
-    "gemma3_text": _DENSE | _WINDOW | {"sliding_window_pattern": 3},
+    "gemma3_text": _DENSE
+    | _WINDOW
+    | {"sliding_window_pattern": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16},
     "gemma4_text": _DENSE | _WINDOW | {
         "attention_k_eq_v": True, "global_head_dim": 20, "num_global_key_value_heads": 1,
         "hidden_size_per_layer_input": 0,

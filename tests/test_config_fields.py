@@ -31,7 +31,13 @@ OWN: dict[str, dict[str, Any]] = {
     "ministral3": {"sliding_window": None},
     "phi3": {"sliding_window": None},
     "mixtral": {"sliding_window": None},
-    "gemma3_text": {"sliding_window_pattern": 6},
+    "gemma3_text": {
+        "sliding_window_pattern": 6,
+        "vocab_size": 262_208,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+    },
     "gemma4_text": {"attention_k_eq_v": False, "global_head_dim": 512, "num_global_key_value_heads": 2},
     "deepseek_v2": {"first_k_dense_replace": 0},
     "kimi_linear": {"q_lora_rank": None},
@@ -91,7 +97,11 @@ def test_only_widths_and_counts_that_a_layer_needs_are_required() -> None:
     """Removing the widths of what is computed never passes: no width is guessed from another one."""
     for family, config in FAMILY_CONFIGS.items():
         for field in ("hidden_size", "num_hidden_layers", "num_attention_heads", "moe_intermediate_size"):
-            if field not in config or (family, field) == ("nemotron_h", "num_hidden_layers"):
+            if (
+                field not in config
+                or field in OWN.get(family, ())
+                or (family, field) == ("nemotron_h", "num_hidden_layers")
+            ):
                 continue
             with pytest.raises(ArchitectureError, match=field):
                 Architecture.from_hf_config({name: config[name] for name in config if name != field})
@@ -203,3 +213,14 @@ def test_a_switch_that_nobody_reads_is_named_where_it_is_on() -> None:
         "sliding_window",
     )
     assert Architecture.from_hf_config(FAMILY_CONFIGS["llama"] | {"sliding_window": None}).unknown_fields == ()
+
+
+def test_a_published_file_that_leaves_out_what_its_class_has() -> None:
+    """The text tower of google/gemma-3-4b-it: 34 layers of 94.37 M parameters and a table of 671.25 M."""
+    text = {
+        "hidden_size": 2560, "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34,
+        "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024,
+    }  # fmt: skip
+    found = Architecture.from_hf_config({"model_type": "gemma3", "text_config": text, "torch_dtype": "bfloat16"})
+    assert (found.vocab, found.unknown_fields) == (262_208, ())
+    assert round(found.parameters / 1e6) == 3880

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 TIED_BY_DEFAULT = frozenset({"gemma", "gemma2", "gemma3_text", "gemma4_text", "smollm3"})
 # the class of the whole and that of its text tower tie differently where the file does not say
 TIED_ONLY_IF_SAID = frozenset({"kimi_k25", "mistral3", "qwen3_vl_moe", "qwen3_vl_moe_text"})
+# widths that published files of the type leave out, being those of its configuration class (Gemma3TextConfig of Hugging Face
+# transformers; google/gemma-3-4b-it and gemma-3-12b-it)
+CLASS_WIDTHS = {
+    "gemma3_text": {"vocab_size": 262_208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256},
+}
 # multimodal wrappers and text-tower names -> the family whose layers the text tower has
 WRAPPERS = {
     "gemma3": "gemma3_text",

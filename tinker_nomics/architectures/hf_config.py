@@ -19,7 +19,7 @@ from ..catalog.lookup import nearest
 from ..errors import listed
 from ..reading import read_text
 from .architecture import Architecture, ArchitectureError
-from .families import FAMILIES, TIED_BY_DEFAULT, TIED_ONLY_IF_SAID, WRAPPERS
+from .families import CLASS_WIDTHS, FAMILIES, TIED_BY_DEFAULT, TIED_ONLY_IF_SAID, WRAPPERS
 
 
 @cache
@@ -141,7 +141,7 @@ def read_hf_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> Archit
             f"{where}: no reader for model_type {inner.get('model_type')!r}; the nearest of {len(FAMILIES)} are "
             f"{listed(nearest(family, FAMILIES))}. Give the layers in a TOML [architecture] table instead"
         )
-    fields = Fields(inner, family)
+    fields = Fields({**CLASS_WIDTHS.get(family, {}), **inner}, family)
     tied = _tied(fields, outer, inner)
     hidden, vocab = fields.number("hidden_size"), fields.number("vocab_size")
     groups = tuple(group for group in FAMILIES[family](fields) if group.layers)
