@@ -147,7 +147,8 @@ def cost_fan(
     uncertain = "workload.steps" in given
     run = run_in_words(config.provenance.choices, None if "cluster.gpus" in given else config.cluster.gpus)
     apart = f" {DISCARDED}" if output == "tinker.total" and leaves_discards_out(config, given) else ""
-    ends = span(*(float(values[QUANTILES.index(p), -1]) for p in (0.1, 0.9)), UNITS[output])
+    low, high = (float(values[QUANTILES.index(p), -1]) for p in (0.1, 0.9))
+    ends = span(low, high, UNITS[output])
     return CostFan(
         output,
         UNITS[output],
