@@ -69,15 +69,15 @@ def test_tokens_thrown_away_are_among_those_that_are_billed():
 
 
 def test_what_the_engine_and_the_trainer_are_taken_to_be_is_said():
-    words = "memory fraction of the engine 0.6 (48 GB of 80 GB a GPU), engine width 1 (tensor parallel, the least that"
+    words = "engine memory fraction 0.6 (48 GB of 80 GB), tensor parallel 1, "
     screen = " ".join(str(tn.estimate(_config())).split())
-    assert words in screen and "fixed seconds a step" in screen
+    assert words in screen and "s fixed a step" in screen
     asked = {"cluster.engine.memory_fraction": 0.5, "cluster.engine.tensor_parallel": 2}
-    assert "engine 0.5 (40 GB of 80 GB a GPU), engine width 2 (tensor parallel), " in " ".join(
+    assert "engine memory fraction 0.5 (40 GB of 80 GB), tensor parallel 2, " in " ".join(
         str(tn.estimate(_config(overrides=asked))).split()
     )
     older = str(tn.estimate(_config(assumptions="published")))
-    assert not any(word in older for word in ("memory fraction", "engine width", "fixed seconds"))
+    assert not any(word in older for word in ("memory fraction", "tensor parallel", "s fixed"))
 
 
 def test_the_weights_are_told_of_engine_and_trainer():
@@ -86,8 +86,8 @@ def test_the_weights_are_told_of_engine_and_trainer():
     engine = show(mixture.model.weight_bytes, "B")
     trainer = show(priced.memory.weights_bytes - mixture.model.weight_bytes, "B")
     screen = " ".join(str(priced).split())
-    assert f"all copies: {engine} in a replica of the engine on {priced.memory.engine_gpus:g} GPU" in screen
-    assert f"{trainer} in the trainer with adapter and its optimizer" in screen
+    assert f"all copies: {engine} in an engine on {priced.memory.engine_gpus:g} GPU" in screen
+    assert f"{trainer} in the trainer, beside" in screen
     assert "all copies)" in str(tn.estimate(_config(assumptions="published")))
 
 

@@ -173,11 +173,10 @@ def _copies(config: Config, estimate: Estimate) -> str:
     if need.engine_gpus is None or need.trainer_gpus is None or need.activation_bytes is None:
         return ""
     engine = float(config.model.weight_bytes)
-    kept = "gradients and optimizer" if config.lora.training == "full" else "adapter and its optimizer"
     return (
-        f": {show(engine, 'B')} in a replica of the engine on {_gpus(need.engine_gpus)}, "
-        f"{show(need.weights_bytes - engine, 'B')} in the trainer with {kept}, beside "
-        f"{show(need.activation_bytes, 'B')} of activations on {_gpus(need.trainer_gpus)} or more"
+        f": {show(engine, 'B')} in an engine on {_gpus(need.engine_gpus)}, "
+        f"{show(need.weights_bytes - engine, 'B')} in the trainer, beside "
+        f"{show(need.activation_bytes, 'B')} of activations, on {_gpus(need.trainer_gpus)} or more"
     )
 
 
@@ -234,12 +233,11 @@ def _engine_and_trainer(config: Config, estimate: Estimate) -> list[str]:
         if fraction is None:
             fraction = SPLIT_FRACTION if config.splits_pool else SHARED_FRACTION
         found += [
-            f"memory fraction of the engine {fraction:g} ({show(fraction * memory, 'B')} of {show(memory, 'B')} a GPU)",
-            f"engine width {estimate.memory.engine_gpus:g} (tensor parallel"
-            f"{', the least that holds the weights' if engine.tensor_parallel is None else ''})",
+            f"engine memory fraction {fraction:g} ({show(fraction * memory, 'B')} of {show(memory, 'B')})",
+            f"tensor parallel {estimate.memory.engine_gpus:g}",
         ]
     if config.assumptions.step_remainder and config.cluster.trainer.fixed_seconds is not None:
-        found.append(f"{config.cluster.trainer.fixed_seconds:.3g} fixed seconds a step")
+        found.append(f"{config.cluster.trainer.fixed_seconds:.3g} s fixed a step")
     return found
 
 
