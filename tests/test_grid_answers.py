@@ -10,8 +10,8 @@ import pytest
 
 import tinker_nomics as tn
 from tinker_nomics.axis_names import long_name, with_long_names
-from tinker_nomics.cli.sweep_command import _rate
 from tinker_nomics.cli.sweep_pictures import draw, front_figure
+from tinker_nomics.cli.work_line import rate
 from tinker_nomics.errors import TinkerNomicsError
 from tinker_nomics.streaming import (
     Events,
@@ -223,4 +223,4 @@ def test_a_resumed_run_counts_what_it_computed(config, tmp_path, monkeypatch):
 
 
 def test_rates_have_a_sensible_unit():
-    assert [_rate(8, 4.0), _rate(8000, 4.0), _rate(10**9, 4.0)] == ["2 per second", "2 k/s", "250 M/s"]
+    assert [rate(8, 4.0), rate(8000, 4.0), rate(10**9, 4.0)] == ["2 per second", "2 k/s", "250 M/s"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import TinkerNomicsError
@@ -11,6 +10,7 @@ from .config_arguments import add_config_arguments, config_from
 from .json_text import json_text
 from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import add_uncertain_arguments, distributions_from, whole_from
+from .work_line import tell_work
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         _tell_rounding(args, result, samples)
         if args.fan is not None:
             _draw_fan(args, config, seed, budget)
-        _tell(args, result, 1 if place is None else place.processes)
+        tell_work(args, result, result.samples, "samples", 1 if place is None else place.processes)
     return 0 if result.complete else 130
 
 
@@ -167,27 +167,3 @@ def _tell_rounding(args: argparse.Namespace, result: CostDistribution, asked: in
     if not args.json and whole != asked:
         power = result.about["log2_points"]
         print(f"{asked:,} samples were asked for; rounded up to {replicates} x 2^{power} = {whole:,}")
-
-
-def _rate(per_second: float) -> str:
-    """Samples per second with the prefix that leaves one to three digits before the point: "15.6 k/s"."""
-    for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if per_second >= factor:
-            return f"{per_second / factor:.3g} {prefix}/s"
-    return f"{per_second:.3g}/s"
-
-
-def _tell(args: argparse.Namespace, result: CostDistribution, processes: int) -> None:
-    """One line about the work on stderr: rate, part, how to go on."""
-    if args.quiet:
-        return
-    first, stop = result.chunks
-    shared = f" on {processes} processes" if processes > 1 else ""
-    text = f"{result.samples:,} samples in {result.seconds:.1f} s{shared}: {_rate(result.samples / result.seconds)}"
-    if processes > 1 and not result.complete:
-        text += f"; {stop - first:,} chunks of {result.total_chunks:,} are done, by each process of its own share"
-    elif (first, stop) != (0, result.total_chunks):
-        text += f"; chunks {first}:{stop} of 0:{result.total_chunks}, hash {result.about['hash']}"
-    if not result.complete:
-        text += "; stopped early" + (f": go on with --out {args.out} --resume" if args.out else "")
-    print(text, file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from ..axis_names import with_long_names
@@ -13,6 +12,7 @@ from .config_arguments import add_config_arguments, config_from
 from .json_text import json_text
 from .scale_arguments import add_scale_arguments, place_of, progress_of, seconds_between, shared, standard_output_aside
 from .uncertain_arguments import whole_from
+from .work_line import tell_work
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if place is None or place.process_id == 0:
         show_reduction(args, found)
         _say_range(args, config)
-        _tell(args, found, 1 if place is None else place.processes)
+        tell_work(args, found, found.points, "configurations", 1 if place is None else place.processes)
     return 0 if found.complete else 130
 
 
@@ -242,29 +242,3 @@ def _say_written(args: argparse.Namespace, *paths: str | None) -> None:
     for path in paths:
         if path is not None and not args.json:
             print(f"wrote {path}")
-
-
-def _rate(points: int, seconds: float) -> str:
-    """Points per second, in a unit that leaves one to three digits before the point."""
-    rate = points / max(seconds, 1e-9)
-    for size, unit in ((1e6, "M/s"), (1e3, "k/s")):
-        if rate >= size:
-            return f"{rate / size:.3g} {unit}"
-    return f"{rate:.3g} per second"
-
-
-def _tell(args: argparse.Namespace, found: GridReduction, processes: int) -> None:
-    """One line about the work on stderr: rate, part, how to go on."""
-    if args.quiet:
-        return
-    first, stop = found.chunks
-    shared = f" on {processes} processes" if processes > 1 else ""
-    fresh = found.points - found.resumed
-    text = f"{fresh:,} configurations in {found.seconds:.1f} s{shared}: {_rate(fresh, found.seconds)}"
-    if found.resumed:
-        text += f"; {found.resumed:,} were done before"
-    if (first, stop) != (0, found.total_chunks):
-        text += f"; chunks {first}:{stop} of 0:{found.total_chunks}, hash {found.about['hash']}"
-    if not found.complete:
-        text += "; stopped early" + (f": go on with --out {args.out} --resume" if args.out else "")
-    print(text, file=sys.stderr)

@@ -28,12 +28,14 @@ class CostDistribution(MonteCarlo):
         chunks: (first, stop) of the chunks that went into it.
         states: the reducers' states, from which everything else is read.
         asked: USD, of `with_budget`.
+        resumed: those of the samples that a run found done, which took none of its time.
     """
 
     about: Mapping[str, Any]
     chunks: tuple[int, int]
     states: Mapping[str, Any]
     asked: float | None = None
+    resumed: int = 0
 
     @property
     def units(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,9 @@ def monte_carlo(
         progress=progress,
         every=every,
     )
-    return distribution_from(about, done.states, done.points, done.complete, done.seconds, (asked.start, done.stop))
+    ends = (asked.start, done.stop)
+    found = distribution_from(about, done.states, done.points, done.complete, done.seconds, ends)
+    return replace(found, resumed=done.resumed)
 
 
 def _budget_events(outputs: Iterable[str], budget: float | None) -> list[str]:

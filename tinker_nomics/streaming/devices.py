@@ -36,11 +36,6 @@ class Layout(NamedTuple):
     ranks: int
     peers: Mesh | None
 
-    @property
-    def count(self) -> int:
-        """Devices of this process."""
-        return self.local.devices.size
-
 
 def layout_of(mesh: Devices) -> Layout:
     """The layout of a mesh or list of devices; of every device of every process of `jax.distributed` when None.
