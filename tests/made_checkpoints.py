@@ -241,3 +241,6 @@ def state_spaces(blocks: int, width: int) -> HeaderSource:
             [f"{name}.ssm_out.weight", "BF16", [inner, width]],
         ]
     return header("mamba", metadata, rows)
+
+
+FOUR_BLOCKS = dense("llama", blocks=4, width=4096, heads=32, kv_heads=8, head=128, columns=14336, vocabulary=32000)

@@ -1,47 +1,22 @@
-"""`tinker-nomics header` and `decode` as a user meets them."""
+"""`tinker-nomics decode` as a user meets it."""
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from hand_steps import hand_chip, hand_link
-from hypothesis import given
-from hypothesis import strategies as st
+from hand_steps import hand_chip
+from made_checkpoints import FOUR_BLOCKS as HEADER
 from made_checkpoints import delta_hybrid, dense, experts, gated_ffn, latent
 
 import tinker_nomics as tn
-from tinker_nomics.catalog.rent_table import RULE, rent_rows
 from tinker_nomics.cli.decode_command import _EXAMPLES
-from tinker_nomics.cli.decode_figures import bytes_text, context_label, digits
+from tinker_nomics.cli.decode_figures import bytes_text
 from tinker_nomics.cli.main import main
 from tinker_nomics.decode.stages import StageKind
 
-HEADER = dense("llama", blocks=4, width=4096, heads=32, kv_heads=8, head=128, columns=14336, vocabulary=32000)
-
-
-@pytest.fixture(autouse=True)
-def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TINKER_NOMICS_CACHE", "off")
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> str:
-    path = tmp_path / "four-blocks.json"
-    path.write_text(json.dumps(HEADER.to_ledger()))
-    return str(path)
-
-
-@pytest.fixture
-def chip_file(tmp_path: Path) -> str:
-    path = tmp_path / "mine.toml"
-    path.write_text(hand_chip(2e12, 40e9, 3e14, 2e-6, hand_link(domain=4), id="mine").to_toml())
-    return str(path)
+pytestmark = pytest.mark.usefixtures("no_cache")
 
 
 def test_decode_prints_every_machine_and_every_reason(ledger: str, capsys: pytest.CaptureFixture) -> None:
@@ -111,17 +86,6 @@ def test_a_status_of_its_own_where_no_machine_can_run_it(ledger: str, capsys: py
     assert "memory capacity" in capsys.readouterr().out
 
 
-def test_header_tells_sizes_types_and_caches(ledger: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["header", ledger, "--context", "4096"]) == 0
-    text = capsys.readouterr().out
-    for words in ("llama", "BF16", "F32", "4,096", "67.11 MB"):
-        assert words in text
-    assert main(["header", ledger, "--json", "--sequences", "2"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["weight_bytes"] == HEADER.weight_bytes == sum(row["bytes"] for row in document["types"])
-    assert document["contexts"][0]["kv_bytes_read"] == 2 * 4 * 2 * 1024 * 4096 * 2
-
-
 def test_numbers_as_people_write_them(ledger: str, capsys: pytest.CaptureFixture) -> None:
     asked = ["decode", ledger, "--context", "1M,1e3,2_000,1000", "--sequences", "1.5k", "--rent", "$2.50/h", "--json"]
     assert main([*asked, "--chip", "b300", "--tp", "8", "--weights", "bf16"]) == 0
@@ -130,24 +94,6 @@ def test_numbers_as_people_write_them(ledger: str, capsys: pytest.CaptureFixture
     assert {part["sequences"] for part in document["contexts"]} == {1536.0}
     small = document["contexts"][1]["points"][0]
     assert small["usd_per_chip_hour"] == 2.5 and small["usd_per_chip_hour_from"] == "as given"
-
-
-def test_a_checkpoint_from_a_pipe(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command in ("header", "decode"):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(HEADER.to_ledger()).encode())))
-        assert main([command, "-"]) == 0
-        assert capsys.readouterr().out.startswith("standard input")
-
-
-def test_a_folder_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    HEADER.to_gguf(tmp_path / "only.gguf")
-    monkeypatch.chdir(tmp_path)
-    assert main(["header", "."]) == 0
-    text = capsys.readouterr().out
-    assert text.splitlines()[0] == tmp_path.name
-    assert "missing" in text and "header is whole" in text
-    assert main(["header", "only.gguf", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["missing_data_bytes"] >= HEADER.weight_bytes
 
 
 def test_two_chips_of_one_name_are_told_apart_and_one_chip_is_told_once(
@@ -207,14 +153,6 @@ def test_the_stages_stand_in_their_order_and_say_what_they_leave_out(tmp_path: P
     assert "counts nothing here" in text
 
 
-def test_a_header_within_its_capacity(ledger: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["header", ledger, "--capacity", "64k", "--json"]) == 0
-    contexts = json.loads(capsys.readouterr().out)["contexts"]
-    assert [part["context"] for part in contexts] == [4096, 32768, 65536]
-    assert len({part["kv_bytes_reserved"] for part in contexts}) == 1
-    assert main(["header", ledger, "--capacity", "64k", "--context", "128k"]) == 2
-
-
 def test_a_picture_of_one_machine_of_many_says_so(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     asked = ["decode", ledger, "--tp", "1,2", "--context", "4k,8k", "--plot", str(tmp_path / "one.png")]
     assert main([*asked, "--picture", "stages"]) == 0
@@ -223,42 +161,11 @@ def test_a_picture_of_one_machine_of_many_says_so(ledger: str, tmp_path: Path, c
     assert "alone" not in capsys.readouterr().err
 
 
-@given(st.floats(min_value=1e-30, max_value=1e20), st.integers(2, 6))
-def test_figures_are_plain_digits(value: float, significant: int) -> None:
-    text = digits(value, significant)
-    assert "e" not in text and float(text.replace(",", "")) == pytest.approx(value, rel=0.5 * 10.0 ** (1 - significant))
-
-
 def test_the_chip_that_the_help_shows_is_one() -> None:
     text = _EXAMPLES.partition("mine.toml")[2].partition("\n")[2]
     machine = tn.Machine(tn.Chip.from_toml(text.replace("\n  ", "\n")), 8)
     cost = tn.price(tn.decode_step(HEADER), machine)
     assert cost.prediction is not None and cost.machine.chip.id == "mine"
-
-
-def test_sizes_in_words() -> None:
-    assert bytes_text(0) == "0 B" and bytes_text(999) == "999 B" and bytes_text(94371840) == "94.37 MB"
-    assert bytes_text(2.0**27) == "134.2 MB (0.125 GiB)" and bytes_text(5e14) == "500 TB (454.747 TiB)"
-    assert [context_label(n) for n in (4096, 131072, 2**20, 1000)] == ["4k", "128k", "1M", "1000"]
-
-
-def test_an_encoder_keeps_its_sizes_and_says_why_it_has_no_step(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    path = tmp_path / "encoder.json"
-    tensors = [["token_embd.weight", "F16", [64, 100]], ["blk.0.attn_q.weight", "F16", [64, 64]]]
-    path.write_text(json.dumps({"metadata": {"general.architecture": "bert"}, "tensors": tensors}))
-    assert main(["header", str(path)]) == 1
-    text = capsys.readouterr().out
-    assert "10,496" in text and "no decode step" in text and "bert" in text
-    assert main(["decode", str(path)]) == 2
-    assert "bert" in capsys.readouterr().err
-
-
-def test_a_missing_or_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["decode", str(tmp_path / "none.gguf")]) == 2
-    assert "none.gguf" in capsys.readouterr().err
-    (tmp_path / "text.gguf").write_text("hello")
-    assert main(["header", str(tmp_path / "text.gguf")]) == 2
-    assert "text.gguf" in capsys.readouterr().err
 
 
 def test_states_to_roll_back_to_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -272,41 +179,6 @@ def test_states_to_roll_back_to_are_told(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["decode", str(path), "--rs-seq", "2"]) == 0
     text = capsys.readouterr().out
     assert "2 more kept to roll back to" in text and f"reads and writes {bytes_text(held[0])} of state" in text
-
-
-def test_a_rent_is_told_with_its_day_and_can_be_chosen(ledger: str, capsys: pytest.CaptureFixture) -> None:
-    newest = tn.catalog.rent("h100-sxm", max(row.date for row in rent_rows() if row.chip == "h100-sxm"))
-    assert main(["decode", ledger]) == 0
-    text = capsys.readouterr().out
-    assert f"h100-sxm {newest.usd_per_hour:g} ({newest.provider}, {newest.date}); --rent-date" in text
-    for flags, meant in (
-        (["--rent-date", "2026-09-25"], tn.catalog.rent("h100-sxm", "2026-09-25")),
-        (["--provider", "nebius"], tn.catalog.rent("h100-sxm", newest.date, "nebius")),
-    ):
-        assert main(["decode", ledger, *flags, "--json"]) == 0
-        point = json.loads(capsys.readouterr().out)["contexts"][0]["points"][0]
-        assert point["usd_per_chip_hour"] == meant.usd_per_hour
-        assert point["usd_per_chip_hour_from"] == f"{meant.provider}, {meant.date}"
-        assert meant.source.document in point["usd_per_chip_hour_source"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--rent", "2", "--provider", "nebius"], "leave one of them out"),
-        (["--rent", "2", "--rent-date", "2026-09"], "leave one of them out"),
-        (["--rent-date", "soon"], "'soon' is no date"), (["--provider", "nobody"], "no rent of h100-sxm from 'nobody'"),
-    ],
-)  # fmt: skip
-def test_a_rent_that_there_is_not(ledger: str, flags: list[str], words: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["decode", ledger, *flags]) == 2
-    assert words in capsys.readouterr().err.lower()
-
-
-def test_a_provider_of_some_chips_only(ledger: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["decode", ledger, "--chip", "h100-sxm,mi300x,m3-max", "--provider", "nebius"]) == 0
-    text = capsys.readouterr().out
-    assert "no rent of mi300x from 'nebius'" in text and "the catalog has no rent of m3-max" in text
 
 
 def test_json_tells_the_deployment(ledger: str, capsys: pytest.CaptureFixture) -> None:
@@ -343,85 +215,6 @@ def test_a_chip_that_nothing_bounds_has_no_bound_in_text_json_and_pictures(
         assert main(["decode", ledger, "--chip", str(path), *asked]) == 0
 
 
-def test_a_file_states_the_rent_of_its_chip(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        'id = "h100-sxm"\ntiers = [{kind = "HBM", capacity = "96 GB", bandwidth = "3 TB/s"}]\n'
-        'rent = "1.25 USD/h"\nsources = {rent = {text = "my invoice", date = "2026-11"}}\n'
-    )
-    for more in ([], ["--provider", "nebius"]):  # which asks for the rents of the catalog's chips
-        assert main(["decode", ledger, "--chip", f"{path},h100-sxm", "--json", *more]) == 0
-        own, catalogs = json.loads(capsys.readouterr().out)["contexts"][0]["points"]
-        assert own["usd_per_chip_hour"] == 1.25 and own["usd_per_chip_hour_from"] == "the chip's own, 2026-11"
-        assert own["usd_per_chip_hour_source"] == "my invoice" and catalogs["usd_per_chip_hour"] == 3.85
-    path.write_text(path.read_text().replace('rent = "1.25 USD/h"\n', ""))
-    assert main(["decode", ledger, "--chip", str(path)]) == 0
-    assert "states no rent of its own" in capsys.readouterr().out
-
-
-def test_a_rent_before_the_first_is_refused_and_the_rule_is_told(ledger: str, capsys: pytest.CaptureFixture) -> None:
-    assert main(["decode", ledger, "--rent-date", "2020-01-01"]) == 2
-    assert "the earliest is of 2026-05-07" in capsys.readouterr().err
-    told = []
-    for flags in ([], ["--rent-date", "2026-12-31"]):
-        assert main(["decode", ledger, *flags]) == 0
-        told.append(capsys.readouterr().out.splitlines())
-    assert "last 90 days of rows, each provider's newest" in told[0][-3]
-    assert told[0] == told[1]
-    assert main(["catalog", "rents", "h100"]) == 0
-    text = capsys.readouterr().out
-    assert RULE in text and "no: family name" in text
-    assert main(["decode", "--help"]) == 0
-    assert RULE in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize("command", ["header", "decode"])
-def test_no_letter_of_a_file_reaches_the_terminal_as_a_command(
-    tmp_path: Path, command: str, capsys: pytest.CaptureFixture
-) -> None:
-    made = dense("odd\x1b[2J", blocks=1, width=256, heads=4, kv_heads=2, head=64, columns=256, vocabulary=512)
-    ledger = made.to_ledger()
-    ledger["metadata"]["general.name"] = "a\x1b]0;title\x07\nb\0\u202e$x^$"
-    path = tmp_path / "odd.json"
-    path.write_text(json.dumps(ledger))
-    more = ["--plot", str(tmp_path / "odd.png")] if command == "decode" else []
-    assert main([command, str(path), *more]) == 0
-    printed = capsys.readouterr()
-    text = printed.out + printed.err
-    assert all(letter.isprintable() or letter == "\n" for letter in text)
-    assert text.splitlines()[0].startswith(r"a\x1b]0;title\x07\nb\x00\u202e$x^$") and "none that is known here" in text
-    assert main([command, str(path), "--json"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
-    path.write_text(json.dumps({**ledger, "tensors": [["\x1b[2Jodd", "F32", [1]]]}))
-    main([command, str(path)])
-    printed = capsys.readouterr()
-    assert "\x1b" not in printed.out + printed.err and r"\x1b[2Jodd" in printed.out + printed.err
-
-
-@pytest.mark.parametrize("redirect", [">&-", ">&- 2>&-"])
-def test_a_closed_standard_output_is_told_and_no_traceback(ledger: str, redirect: str) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'"{sys.executable}" -m tinker_nomics decode "{ledger}" {redirect}'],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2 and done.stdout == ""
-    assert ("standard output is closed" in done.stderr) is ("2>&-" not in redirect) and "Traceback" not in done.stderr
-
-
-def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert main(["header", "-"]) == 2 and "standard input is closed" in capsys.readouterr().err
-
-
-def test_a_reader_that_has_seen_enough_ends_the_program_quietly(ledger: str) -> None:
-    command = f'"{sys.executable}" -m tinker_nomics decode "{ledger}" --chip all --json --stages; echo "status $?" >&2'
-    done = subprocess.run(
-        ["/bin/sh", "-c", f"({command}) | head -1"], capture_output=True, text=True, check=False,
-        env={**os.environ, "TINKER_NOMICS_CACHE": "off"},
-    )  # fmt: skip
-    assert done.stdout == "{\n" and done.stderr.splitlines() == ["status 0"]
-
-
 def test_a_picture_of_too_many_rows_says_so(ledger: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     asked = ["decode", ledger, "--chip", "all", "--tp", "1,2", "--plot", str(tmp_path / "all.png")]
     assert main(asked) == 0
@@ -432,23 +225,6 @@ def test_a_picture_of_too_many_rows_says_so(ledger: str, tmp_path: Path, capsys:
 def test_stages_tell_what_is_hidden(ledger: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["decode", ledger, "--stages"]) == 0
     assert "us of compute pass while memory binds" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("used", "words"),
-    [(2, "8, of which a token uses 2"), ([2, 4], "uses 2 to 4"), (None, "8\n"), (float("inf"), "8\n")],
-)
-def test_a_header_tells_how_many_experts_are_used(tmp_path: Path, used, words: str, capsys) -> None:
-    rows = [["token_embd.weight", "BF16", [256, 512]], *experts(0, 256, 256, 8), *experts(1, 256, 256, 8)]
-    metadata = {"general.architecture": "llama", "llama.expert_count": 8, "llama.block_count": 2}
-    if used is not None:
-        metadata["llama.expert_used_count"] = used
-    path = tmp_path / "moe.json"
-    path.write_text(json.dumps({"metadata": metadata, "tensors": rows}))
-    main(["header", str(path)])
-    assert words in capsys.readouterr().out
-    main(["header", str(path), "--json"])
-    assert json.loads(capsys.readouterr().out)["experts_used"] == (None if used == float("inf") else used)
 
 
 def test_numbers_say_their_limit(ledger: str, capsys: pytest.CaptureFixture) -> None:
